@@ -1,0 +1,11 @@
+//! The numbers of fidelake: values in, numbers out.
+//!
+//! No Arrow, no async, no files. Everything here is a pure function of its
+//! arguments, so it can be tested by itself and called from SQL, from an
+//! importer or from a running training alike.
+
+pub mod gap;
+pub mod json;
+pub mod mask;
+pub mod model;
+pub mod stats;

@@ -1,0 +1,1 @@
+//! Order-free sums, ratio estimators, intervals.
