@@ -1,1 +1,10 @@
-//! fidelake
+//! fidelake: a data lake and curation engine for the tool-call trajectories
+//! that train agents.
+//!
+//! Data flows through the modules in the order below; imports only point back.
+
+pub mod cli;
+pub mod formats;
+pub mod import;
+pub mod lake;
+pub mod report;

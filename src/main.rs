@@ -1,2 +1,7 @@
-//! bin
-fn main() {}
+//! The command `fidelake`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fidelake::cli::main()
+}

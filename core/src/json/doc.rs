@@ -222,6 +222,12 @@ impl<'d> Node<'d> {
         number::to_f64(self.number()?)
     }
 
+    /// What was odd in the whole text that this node stands in.
+    #[must_use]
+    pub fn flags(self) -> Flags {
+        self.doc.flags
+    }
+
     /// Elements of an array, entries of an object; 0 otherwise.
     #[must_use]
     pub fn len(self) -> usize {

@@ -59,6 +59,23 @@ impl Key {
     }
 }
 
+/// Hashes what streams by.
+#[derive(Clone, Debug, Default)]
+pub struct KeyHasher(blake3::Hasher);
+
+impl KeyHasher {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all that was added; the same as [`Key::of`] of it.
+    #[must_use]
+    pub fn finish(&self) -> Key {
+        Key::from_hash(&self.0.finalize())
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)

@@ -17,6 +17,7 @@ pub mod key;
 mod number;
 mod parse;
 mod python;
+mod split;
 mod string;
 mod structured;
 
@@ -25,4 +26,5 @@ pub use doc::{Doc, Elements, Entries, Kind, Node};
 pub use flags::Flags;
 pub use number::{Decimal, canonical_number};
 pub use parse::{ParseError, ParseErrorKind};
+pub use split::{Piece, Splitter};
 pub use structured::{Structured, StructuredRule, structured};

@@ -1,0 +1,183 @@
+//! Differences between two texts that change no meaning.
+
+use super::answer::CosmeticWeights;
+use crate::json::structured;
+
+/// Which cosmetic differences two texts show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    case: bool,
+    space: bool,
+    version: bool,
+}
+
+/// What two different texts lose if they differ only cosmetically (the weights
+/// of what was seen, added up, at most 1); `None` if they differ for real.
+pub(super) fn loss(left: &str, right: &str, weights: &CosmeticWeights) -> Option<f64> {
+    if let Some(seen) = walk(left, right) {
+        let part = |seen: bool, weight: f64| if seen { weight } else { 0.0 };
+        let sum = part(seen.case, weights.letter_case)
+            + part(seen.space, weights.white_space)
+            + part(seen.version, weights.url_version);
+        return Some(sum.clamp(0.0, 1.0));
+    }
+    // The same value, written twice inside a text.
+    let opens = |text: &str| text.trim_start().starts_with(['{', '[', '(']);
+    if !opens(left) || !opens(right) {
+        return None;
+    }
+    let (a, b) = (structured(left)?, structured(right)?);
+    (a.canonical == b.canonical).then(|| {
+        let weight = if a.rule == b.rule {
+            weights.white_space
+        } else {
+            weights.form
+        };
+        weight.clamp(0.0, 1.0)
+    })
+}
+
+fn walk(left: &str, right: &str) -> Option<Seen> {
+    let mut seen = Seen::default();
+    let (trim_left, trim_right) = (left.trim(), right.trim());
+    seen.space = trim_left.len() != left.len() || trim_right.len() != right.len();
+    if seen.space {
+        // Equal margins are no difference.
+        let margin = |whole: &str, inner: &str| {
+            let from = whole.len() - whole.trim_start().len();
+            (
+                whole[..from].to_owned(),
+                whole[from + inner.len()..].to_owned(),
+            )
+        };
+        seen.space = margin(left, trim_left) != margin(right, trim_right);
+    }
+    let (mut i, mut j) = (0, 0);
+    loop {
+        let (a, b) = match (next(trim_left, i), next(trim_right, j)) {
+            (None, None) => return Some(seen),
+            (Some(a), Some(b)) => (a, b),
+            // A version may stand at the very end of one of them.
+            _ => {
+                (i, j) = skip_version(trim_left, i, trim_right, j)?;
+                seen.version = true;
+                continue;
+            }
+        };
+        if a.is_whitespace() && b.is_whitespace() {
+            let (m, n) = (space_end(trim_left, i), space_end(trim_right, j));
+            seen.space |= trim_left[i..m] != trim_right[j..n];
+            (i, j) = (m, n);
+        } else if a == b {
+            i += a.len_utf8();
+            j += b.len_utf8();
+        } else if a.to_lowercase().eq(b.to_lowercase()) {
+            seen.case = true;
+            i += a.len_utf8();
+            j += b.len_utf8();
+        } else {
+            (i, j) = skip_version(trim_left, i, trim_right, j)?;
+            seen.version = true;
+        }
+    }
+}
+
+fn next(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+fn space_end(text: &str, at: usize) -> usize {
+    text.len() - text[at..].trim_start().len()
+}
+
+/// Past the segments at `i` and `j`, if both are versions inside a URL.
+fn skip_version(left: &str, i: usize, right: &str, j: usize) -> Option<(usize, usize)> {
+    let (m, n) = (version_end(left, i)?, version_end(right, j)?);
+    // Something must be passed, or the walk would stand still.
+    (m > i || n > j).then_some((m, n))
+}
+
+/// The end of the path segment around `at`, if it is a version (`v1`, `2.14`,
+/// `v2.0.1`; a bare number is an id) and stands in a URL.
+fn version_end(text: &str, at: usize) -> Option<usize> {
+    let from = text[..at].rfind('/')? + 1;
+    let word = text[..from]
+        .rfind(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '(' | ','))
+        .map_or(0, |space| space + 1);
+    if !text.get(word..from)?.contains("://") {
+        return None;
+    }
+    let end = text[from..]
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+        .map_or(text.len(), |len| from + len);
+    let segment = text[from..end].trim_end_matches('.');
+    let (prefixed, digits) = match segment.strip_prefix(['v', 'V']) {
+        Some(rest) => (true, rest),
+        None => (false, segment),
+    };
+    let parts = || digits.split('.');
+    let numeric = parts().all(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
+    (numeric && (prefixed || parts().count() > 1) && from + segment.len() >= at)
+        .then_some(from + segment.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cost(left: &str, right: &str) -> Option<f64> {
+        loss(left, right, &CosmeticWeights::default())
+    }
+
+    #[test]
+    fn each_kind_by_hand() {
+        assert_eq!(cost("Error: Payment", "Error: payment"), Some(0.1));
+        assert_eq!(cost("a  b", "a\nb"), Some(0.05));
+        assert_eq!(cost("a b ", "a b"), Some(0.05));
+        assert_eq!(cost(" A b", " a b"), Some(0.1));
+        let sum = cost("A  b", "a b").unwrap();
+        assert!((sum - 0.15).abs() < 1e-12);
+        assert_eq!(
+            cost(
+                "see https://errors.pydantic.dev/2.12/v/x",
+                "see https://errors.pydantic.dev/2.14/v/x"
+            ),
+            Some(0.05)
+        );
+        assert_eq!(cost("http://a.b/v1/c", "http://a.b/v2/c"), Some(0.05));
+        assert_eq!(cost("http://a.b/1.9", "http://a.b/1.10"), Some(0.05));
+        assert_eq!(cost("http://a.b/1.9", "http://a.b/1.9.1"), Some(0.05));
+        assert_eq!(cost("{'a': None}", r#"{"a": null}"#), Some(0.05));
+        assert_eq!(
+            cost(r#"{"b":1,"a":2}"#, r#"{"a": 2, "b": 1.0}"#),
+            Some(0.05)
+        );
+    }
+
+    #[test]
+    fn real_differences_are_not_cosmetic() {
+        for (left, right) in [
+            ("ab", "a b"),
+            ("a", ""),
+            ("2.12/v", "2.14/v"),
+            ("http://a.b/users/1", "http://a.b/users/2"),
+            ("http://a.b/v1/c", "http://a.b/v2/d"),
+            ("{'a': 1}", r#"{"a": 2}"#),
+            ("ß", "x"),
+        ] {
+            assert_eq!(cost(left, right), None, "{left} | {right}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn symmetric_and_safe(
+            a in r"([hH]ttp://a/|[vV]?[0-9]\.?|/| |\t|é|É|[a-c{}\[\]':])*",
+            b in r"([hH]ttp://a/|[vV]?[0-9]\.?|/| |\t|é|É|[a-c{}\[\]':])*",
+        ) {
+            prop_assert_eq!(cost(&a, &b), cost(&b, &a));
+            prop_assert!(cost(&a, &a.to_uppercase()).is_none_or(|c| c <= 1.0));
+        }
+    }
+}

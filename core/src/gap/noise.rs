@@ -1,0 +1,136 @@
+//! A world differs from itself; what is left is the gap.
+//!
+//! `gap_raw` D = d_SR - (d_SS' + d_RR')/2 and `reliability` C = 1 - (d_SS' + d_RR')/2,
+//! means over distinct pairs of runs, never floored here (docs/measures.md,
+//! "Noise-corrected gap").
+//!
+//! Where one arm alone was repeated, its noise is taken off with its half and
+//! the other arm counts as noiseless. The label is then `unknown`, not
+//! `measured`: a simulator that repeats itself exactly would otherwise vouch for
+//! a real world that nobody ran twice.
+
+use crate::stats::mean;
+
+/// Where the noise of a call comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Noise {
+    /// Both arms' own repeats of this call.
+    Measured,
+    /// At least one arm's noise is that of the same API in other trajectories.
+    Learned,
+    /// At least one arm's noise is not known and counts as 0.
+    Unknown,
+    /// Of an aggregate: mean reliability below 0.2, no answer.
+    Saturated,
+}
+
+impl Noise {
+    /// The name stored in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Learned => "learned",
+            Self::Unknown => "unknown",
+            Self::Saturated => "saturated",
+        }
+    }
+}
+
+/// What is known of one arm's own noise at a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArmNoise<'a> {
+    /// Distances in [0,1] of all distinct pairs of this arm's runs; empty counts as unknown.
+    Own(&'a [f64]),
+    /// Mean distance in [0,1] learned from other trajectories.
+    Learned(f64),
+    /// Nothing.
+    Unknown,
+}
+
+impl ArmNoise<'_> {
+    fn level(self) -> (Option<f64>, Noise) {
+        match self {
+            Self::Own(pairs) => match mean(pairs) {
+                Some(level) => (Some(level), Noise::Measured),
+                None => (None, Noise::Unknown),
+            },
+            Self::Learned(level) => (Some(level), Noise::Learned),
+            Self::Unknown => (None, Noise::Unknown),
+        }
+    }
+}
+
+/// One call (or one component of it) after correction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Corrected {
+    /// Mean distance between the arms, d_SR, in [0,1].
+    pub distance: f64,
+    /// D, in [-1,1]: not floored.
+    pub gap_raw: f64,
+    /// C, in [0,1].
+    pub reliability: f64,
+    /// Own noise of the `sim` arm, d_SS'.
+    pub noise_sim: Option<f64>,
+    /// Own noise of the `real` arm, d_RR'.
+    pub noise_real: Option<f64>,
+    /// Where the noise comes from.
+    pub noise: Noise,
+}
+
+/// Corrects the distances between the arms (all pairs of a sim and a real run,
+/// each in [0,1]) for the noise within them. `None` without such a pair.
+#[must_use]
+pub fn correct(between: &[f64], sim: ArmNoise<'_>, real: ArmNoise<'_>) -> Option<Corrected> {
+    let distance = mean(between)?;
+    let ((sim, sim_from), (real, real_from)) = (sim.level(), real.level());
+    let noise = match (sim_from, real_from) {
+        (Noise::Measured, Noise::Measured) => Noise::Measured,
+        (Noise::Unknown, _) | (_, Noise::Unknown) => Noise::Unknown,
+        _ => Noise::Learned,
+    };
+    let own = (sim.unwrap_or(0.0) + real.unwrap_or(0.0)) / 2.0;
+    Some(Corrected {
+        distance,
+        gap_raw: distance - own,
+        reliability: 1.0 - own,
+        noise_sim: sim,
+        noise_real: real,
+        noise,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        // d_SR = .4, d_SS' = .2, d_RR' = .4: D = .1, C = .7.
+        let found = correct(&[0.3, 0.5], ArmNoise::Own(&[0.2]), ArmNoise::Own(&[0.4])).unwrap();
+        assert!((found.gap_raw - 0.1).abs() < 1e-12 && (found.reliability - 0.7).abs() < 1e-12);
+        assert_eq!(found.noise, Noise::Measured);
+        let found = correct(&[0.4], ArmNoise::Unknown, ArmNoise::Own(&[])).unwrap();
+        assert_eq!(
+            (found.gap_raw, found.reliability, found.noise),
+            (0.4, 1.0, Noise::Unknown)
+        );
+        let found = correct(&[0.4], ArmNoise::Own(&[0.2]), ArmNoise::Unknown).unwrap();
+        assert!((found.gap_raw - 0.3).abs() < 1e-12 && (found.reliability - 0.9).abs() < 1e-12);
+        assert_eq!((found.noise, found.noise_real), (Noise::Unknown, None));
+        let found = correct(&[0.4], ArmNoise::Own(&[0.2]), ArmNoise::Learned(0.2)).unwrap();
+        assert_eq!(found.noise.name(), "learned");
+        assert_eq!(correct(&[], ArmNoise::Unknown, ArmNoise::Unknown), None);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_hold(between in prop::collection::vec(0.0f64..=1.0, 1..5), s in 0.0f64..=1.0, r in 0.0f64..=1.0) {
+            let found = correct(&between, ArmNoise::Learned(s), ArmNoise::Own(&[r])).unwrap();
+            prop_assert!((-1.0..=1.0).contains(&found.gap_raw));
+            prop_assert!((0.0..=1.0).contains(&found.reliability));
+            prop_assert!((found.gap_raw + 1.0 - found.distance - found.reliability).abs() < 1e-12);
+        }
+    }
+}

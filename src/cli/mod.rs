@@ -1,0 +1,224 @@
+//! The command line: one file per subcommand, each returning an exit status.
+//!
+//! Data goes to standard output, talk to standard error. A closed pipe is success.
+
+mod compact;
+mod import;
+mod log;
+mod printer;
+mod repair;
+mod schema;
+mod vacuum;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::lake::At;
+use crate::report::{OutputError, OutputFormat};
+use printer::Printer;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+    /// Called in a wrong way.
+    Usage,
+    /// Done, but a gate says no.
+    Gate,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Done => 0,
+            Status::Failed => 1,
+            Status::Usage => 2,
+            Status::Gate => 3,
+        })
+    }
+}
+
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("FIDELAKE_COMMIT"),
+    ")"
+);
+
+/// How far does the simulator that agents were trained in differ from the real
+/// world, where, and what should be done with the training data because of it?
+#[derive(Debug, Parser)]
+#[command(
+    name = "fidelake",
+    version = VERSION,
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a gate says no.\n\
+        Data goes to standard output, messages to standard error."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of all commands.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// The lake's folder
+    #[arg(
+        long,
+        global = true,
+        env = "FIDELAKE_LAKE",
+        default_value = "./lake",
+        value_name = "DIR"
+    )]
+    lake: PathBuf,
+    /// How data is printed
+    #[arg(long, global = true, value_enum, default_value_t)]
+    format: OutputFormat,
+    /// Wait so long for another writer of the same lake
+    #[arg(long, global = true, default_value_t = 0, value_name = "SECONDS")]
+    wait: u64,
+    /// Say only what went wrong
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+impl Global {
+    fn wait(&self) -> Duration {
+        Duration::from_secs(self.wait)
+    }
+}
+
+/// Which state of the lake a reading command looks at.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AtArgs {
+    /// Read the lake as it was at this lake version
+    #[arg(long, value_name = "N", conflicts_with = "at")]
+    version: Option<i64>,
+    /// Read the lake as it was at this time (2026-07-31, 2026-07-31T12:00:00Z)
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+}
+
+impl AtArgs {
+    fn resolve(&self) -> anyhow::Result<At> {
+        if let Some(version) = self.version {
+            return Ok(At::Version(version));
+        }
+        let Some(text) = &self.at else {
+            return Ok(At::Newest);
+        };
+        let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d")
+            .ok()
+            .and_then(|day| day.and_hms_milli_opt(23, 59, 59, 999))
+            .map(|time| time.and_utc());
+        let time = chrono::DateTime::parse_from_rfc3339(text)
+            .map(|t| t.to_utc())
+            .ok()
+            .or(day);
+        let Some(time) = time else {
+            anyhow::bail!(UsageError(format!(
+                "--at {text}: not a time; write 2026-07-31 (the end of that day, UTC) or 2026-07-31T12:00:00Z"
+            )));
+        };
+        Ok(At::Time(time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()))
+    }
+}
+
+/// A wrong use that the parser cannot see: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Get trajectories from files into the lake
+    Import(import::ImportArgs),
+    /// List the lake's versions
+    Log(log::LogArgs),
+    /// Look for damage, or undo an unfinished write
+    Repair(repair::RepairArgs),
+    /// Merge small files
+    Compact(compact::CompactArgs),
+    /// Remove files that no kept version needs
+    Vacuum(vacuum::VacuumArgs),
+    /// Describe the tables, or the columns of one
+    Schema(schema::SchemaArgs),
+}
+
+/// Parses the command line and runs the command.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are data; anything else is a wrong use.
+            let _ = error.print();
+            return if error.use_stderr() {
+                Status::Usage.into()
+            } else {
+                Status::Done.into()
+            };
+        }
+    };
+    let printer = Printer::new(cli.global.quiet, cli.global.format);
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            printer.error(&format!("the system gives no threads: {error}"));
+            return Status::Failed.into();
+        }
+    };
+    let global = &cli.global;
+    let result = runtime.block_on(async {
+        match &cli.command {
+            Command::Import(args) => import::run(args, global, &printer).await,
+            Command::Log(args) => log::run(args, global, &printer).await,
+            Command::Repair(args) => repair::run(args, global, &printer).await,
+            Command::Compact(args) => compact::run(args, global, &printer).await,
+            Command::Vacuum(args) => vacuum::run(args, global, &printer).await,
+            Command::Schema(args) => schema::run(args, &printer),
+        }
+    });
+    // Threads that still read ahead end with the process.
+    runtime.shutdown_background();
+    match result {
+        Ok(status) => status.into(),
+        Err(error) => {
+            if is_broken_pipe(&error) {
+                return Status::Done.into();
+            }
+            printer.error(&format!("{error:#}"));
+            if error.downcast_ref::<UsageError>().is_some() {
+                Status::Usage
+            } else {
+                Status::Failed
+            }
+            .into()
+        }
+    }
+}
+
+/// Whoever reads our output has seen enough.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io =
+            cause
+                .downcast_ref::<std::io::Error>()
+                .or(match cause.downcast_ref::<OutputError>() {
+                    Some(OutputError::Io(io)) => Some(io),
+                    _ => None,
+                });
+        io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

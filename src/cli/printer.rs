@@ -1,0 +1,156 @@
+//! Data to standard output, talk to standard error.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::import::Progress;
+use crate::report::{OutputError, OutputFormat, write_batches};
+
+/// Where a command prints.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    quiet: bool,
+    format: OutputFormat,
+}
+
+impl Printer {
+    pub(crate) fn new(quiet: bool, format: OutputFormat) -> Self {
+        Self { quiet, format }
+    }
+
+    pub(crate) fn format(&self) -> OutputFormat {
+        self.format
+    }
+
+    /// A line for people.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+
+    /// What went wrong; always said.
+    pub(crate) fn error(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "fidelake: {text}");
+    }
+
+    /// One text of data.
+    pub(crate) fn data(&self, text: &str) -> Result<(), OutputError> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}")?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Rows of data in the chosen format.
+    pub(crate) fn batches(
+        &self,
+        schema: &SchemaRef,
+        batches: &[RecordBatch],
+    ) -> Result<(), OutputError> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        write_batches(schema, batches, self.format, &mut out)?;
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// Progress of long work: a bar on a terminal, plain lines now and then otherwise.
+pub(crate) struct Meter {
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    last: Mutex<Instant>,
+    started: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+impl Meter {
+    /// Begins to listen for Ctrl-C as well.
+    pub(crate) fn start(printer: &Printer) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                flag.store(true, Ordering::Relaxed);
+                let _ = writeln!(
+                    io::stderr(),
+                    "stopping at the next safe point; Ctrl-C again stops at once"
+                );
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    std::process::exit(1);
+                }
+            }
+        });
+        let visible = !printer.quiet && io::stderr().is_terminal();
+        let bar = visible.then(|| {
+            let style = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+            let style = ProgressStyle::with_template(style)
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(0).with_style(style)
+        });
+        let now = Instant::now();
+        Self {
+            quiet: printer.quiet,
+            bar,
+            last: Mutex::new(now),
+            started: now,
+            stop,
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Meter {
+    fn say(&self, line: &str) {
+        if self.quiet {
+            return;
+        }
+        match &self.bar {
+            Some(bar) => bar.suspend(|| {
+                let _ = writeln!(io::stderr(), "{line}");
+            }),
+            None => {
+                let _ = writeln!(io::stderr(), "{line}");
+            }
+        }
+    }
+
+    fn bytes(&self, done: u64, total: u64) {
+        const EVERY: Duration = Duration::from_secs(10);
+
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+            bar.set_position(done);
+            return;
+        }
+        let mut last = self
+            .last
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if last.elapsed() >= EVERY {
+            *last = Instant::now();
+            let mib = |bytes: u64| bytes >> 20;
+            let seconds = self.started.elapsed().as_secs();
+            self.say(&format!(
+                "{} of {} MiB read after {seconds} s",
+                mib(done),
+                mib(total)
+            ));
+        }
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

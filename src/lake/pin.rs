@@ -1,0 +1,85 @@
+//! One state of a lake, held still for a reader.
+
+use deltalake::DeltaTable;
+
+use super::catalog::LakeVersion;
+use super::error::{LakeError, LakeResult};
+use super::{Lake, delta};
+
+/// Which state to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum At {
+    /// The newest.
+    #[default]
+    Newest,
+    /// A lake version.
+    Version(i64),
+    /// The newest one committed at or before this time (UTC, ISO 8601 with milliseconds).
+    Time(String),
+}
+
+/// A lake at one version: every table at exactly the Delta version that belongs to it.
+#[derive(Debug)]
+pub struct Pinned<'l> {
+    lake: &'l Lake,
+    version: LakeVersion,
+}
+
+impl Lake {
+    /// Pins a state for reading.
+    ///
+    /// # Errors
+    /// If there is no such version, or its files were vacuumed.
+    pub fn pin(&self, at: &At) -> LakeResult<Pinned<'_>> {
+        let newest = self.newest()?;
+        let version = match at {
+            At::Newest => newest,
+            At::Version(number) => {
+                let missing = LakeError::NoSuchVersion {
+                    what: format!("there is no lake version {number}"),
+                    newest: newest.version,
+                };
+                self.versions()?
+                    .into_iter()
+                    .find(|v| v.version == *number)
+                    .ok_or(missing)?
+            }
+            At::Time(time) => {
+                let missing = LakeError::NoSuchVersion {
+                    what: format!("the lake did not exist at {time}"),
+                    newest: newest.version,
+                };
+                self.versions()?
+                    .into_iter()
+                    .rfind(|v| v.time <= *time)
+                    .ok_or(missing)?
+            }
+        };
+        if !version.readable {
+            return Err(LakeError::Vacuumed(version.version));
+        }
+        Ok(Pinned {
+            lake: self,
+            version,
+        })
+    }
+}
+
+impl Pinned<'_> {
+    /// The lake version that is held.
+    #[must_use]
+    pub fn version(&self) -> &LakeVersion {
+        &self.version
+    }
+
+    /// Loads a table; `None` if this version of the lake does not have it yet.
+    ///
+    /// # Errors
+    /// If its files are missing or damaged.
+    pub async fn table(&self, name: &str) -> LakeResult<Option<DeltaTable>> {
+        match self.version.tables.get(name) {
+            Some(&at) => delta::load(&self.lake.path, name, Some(at)).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
