@@ -172,5 +172,7 @@ fn figures() {
             );
         }
     }
-    let _ = report("mirrorapi/pairs.jsonl");
+    for (_, g) in report("mirrorapi/pairs.jsonl").into_iter().flatten() {
+        assert!((0.0..=1.0).contains(&g.gap));
+    }
 }

@@ -3,29 +3,50 @@
 //! Every number is defined in docs/measures.md; each module says which part it
 //! implements and what it decided where the text is silent.
 
+mod advantage;
+mod align;
 mod answer;
+mod cascade;
+mod catalog;
 mod cosmetic;
 mod diff;
+mod gate;
+mod identifiers;
 mod leaf;
 mod noise;
 mod observation;
+mod reward;
 mod scan;
+mod schema;
+mod side;
 mod tokens;
 mod transition;
 mod walk;
+mod words;
 
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
 mod observation_tests;
 
+pub use advantage::{
+    Advantages, EPSILON, EQUAL_REWARDS, Group, WeightScale, effective_size, group_advantages,
+    reward_corrected,
+};
+pub use align::{CallPair, CallRef, MATCH_LIMIT, align};
 pub use answer::{Answer, CosmeticWeights, DiffKind, Form, Kinds, Rules};
+pub use cascade::{Along, CallEvidence, Cause, along, causes, is_flaky};
+pub use catalog::{CatalogGap, Tool, ToolGap, ToolMatch, catalog_gap};
 pub use diff::{Diff, PathDiff, SHOWN_CHARS};
+pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
+pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;
 pub use noise::{ArmNoise, Corrected, Noise, correct};
 pub use observation::{Comparer, ObsGap, observation};
+pub use reward::{Judged, VerdictGap, acceptance_distance, is_refusal, verdict_gap};
 pub use tokens::text_similarity;
 pub use transition::{
     Component, LATENCY_FLOOR_MS, StateAfter, Transition, compose, latency_distance,
     outcome_distance, state_distance,
 };
+pub use words::{REWARD_WORDS, REWARD_WORDS_BESIDE_USE, USE_WORDS};

@@ -40,9 +40,9 @@ impl Noise {
 /// What is known of one arm's own noise at a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArmNoise<'a> {
-    /// Distances in [0,1] of all distinct pairs of this arm's runs; empty counts as unknown.
+    /// Distances in `[0,1]` of all distinct pairs of this arm's runs; empty counts as unknown.
     Own(&'a [f64]),
-    /// Mean distance in [0,1] learned from other trajectories.
+    /// Mean distance in `[0,1]` learned from other trajectories.
     Learned(f64),
     /// Nothing.
     Unknown,
@@ -64,11 +64,11 @@ impl ArmNoise<'_> {
 /// One call (or one component of it) after correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corrected {
-    /// Mean distance between the arms, d_SR, in [0,1].
+    /// Mean distance between the arms, d_SR, in `[0,1]`.
     pub distance: f64,
-    /// D, in [-1,1]: not floored.
+    /// D, in `[-1,1]`: not floored.
     pub gap_raw: f64,
-    /// C, in [0,1].
+    /// C, in `[0,1]`.
     pub reliability: f64,
     /// Own noise of the `sim` arm, d_SS'.
     pub noise_sim: Option<f64>,
@@ -79,7 +79,7 @@ pub struct Corrected {
 }
 
 /// Corrects the distances between the arms (all pairs of a sim and a real run,
-/// each in [0,1]) for the noise within them. `None` without such a pair.
+/// each in `[0,1]`) for the noise within them. `None` without such a pair.
 #[must_use]
 pub fn correct(between: &[f64], sim: ArmNoise<'_>, real: ArmNoise<'_>) -> Option<Corrected> {
     let distance = mean(between)?;

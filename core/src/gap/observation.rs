@@ -27,8 +27,9 @@
 use super::answer::{Answer, DiffKind, Form, Kinds, Rules};
 use super::leaf;
 use super::scan::{Leaves, Malformed, measure};
+use super::side::Side;
 use super::tokens::{self, Bags};
-use super::walk::{Quiet, Side, Sink, Tally, Walk};
+use super::walk::{Quiet, Sink, Tally, Walk};
 use crate::json::{Doc, canonical};
 
 /// The distance of two answers. All numbers but the counts are in `[0,1]`.

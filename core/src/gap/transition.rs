@@ -73,7 +73,7 @@ pub struct StateAfter<'a> {
     pub hash: Option<&'a str>,
 }
 
-/// Distance of two states in [0,1]: the gap of their values where both were
+/// Distance of two states in `[0,1]`: the gap of their values where both were
 /// kept, else whether their hashes differ; `None` where neither can be compared.
 #[must_use]
 pub fn state_distance(
@@ -104,14 +104,14 @@ pub fn latency_distance(a_ms: f64, b_ms: f64) -> Option<f64> {
 /// `trans` and what it stands on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
-    /// In [0,1]; `None` if no component was measured.
+    /// In `[0,1]`; `None` if no component was measured.
     pub trans: Option<f64>,
     /// Names of the measured components (the column `components_known`).
     pub known: Vec<&'static str>,
 }
 
 /// `trans = 1 - prod(1 - w_k c_k)` over the aggregated components (each in
-/// [0,1], in the order of [`Component::ALL`]); one not measured is left out.
+/// `[0,1]`, in the order of [`Component::ALL`]); one not measured is left out.
 #[must_use]
 pub fn compose(components: [Option<f64>; 5]) -> Transition {
     let mut kept = 1.0;

@@ -7,7 +7,8 @@ use super::leaf;
 use super::scan::{
     Leaves, MAX_DEPTH, Malformed, container_end, measure, scalar_end, string_end, value_end,
 };
-use super::tokens::{self, Bags};
+use super::side::{Key, Side, order, same_elements};
+use super::tokens::Bags;
 
 /// Who listens to a walk. The plain comparison listens to nothing, so paths
 /// cost it nothing; the explaining one keeps them.
@@ -65,93 +66,6 @@ impl Tally {
         self.value_mass += loss * mass as f64;
         self.kinds.add(kind, 1);
     }
-}
-
-/// One text and how far it was read. Invariant: `at` is a character boundary.
-#[derive(Clone, Copy)]
-pub(super) struct Side<'t> {
-    pub(super) text: &'t str,
-    at: usize,
-}
-
-impl<'t> Side<'t> {
-    pub(super) const fn new(text: &'t str) -> Self {
-        Self { text, at: 0 }
-    }
-
-    fn bytes(&self) -> &'t [u8] {
-        self.text.as_bytes()
-    }
-
-    fn peek(&self) -> Result<u8, Malformed> {
-        self.bytes().get(self.at).copied().ok_or(Malformed)
-    }
-
-    fn slice(&self, from: usize, to: usize) -> &'t str {
-        self.text.get(from..to).unwrap_or_default()
-    }
-
-    pub(super) const fn done(&self) -> bool {
-        self.at == self.text.len()
-    }
-
-    /// Past a comma (true) or the closing bracket (false).
-    #[inline]
-    fn more(&mut self) -> Result<bool, Malformed> {
-        let byte = self.peek()?;
-        self.at += 1;
-        match byte {
-            b',' => Ok(true),
-            b'}' | b']' => Ok(false),
-            _ => Err(Malformed),
-        }
-    }
-
-    /// Past the opening bracket; whether anything stands inside.
-    #[inline]
-    fn open(&mut self) -> Result<bool, Malformed> {
-        self.at += 1;
-        if matches!(self.peek()?, b'}' | b']') {
-            self.at += 1;
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// The key that starts here: its end and whether it holds an escape.
-    #[inline]
-    fn key(&self) -> Result<Key, Malformed> {
-        if self.peek()? != b'"' {
-            return Err(Malformed);
-        }
-        let (end, escaped) = string_end(self.bytes(), self.at)?;
-        if self.bytes().get(end) != Some(&b':') {
-            return Err(Malformed);
-        }
-        Ok(Key {
-            from: self.at,
-            to: end,
-            escaped,
-        })
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Key {
-    from: usize,
-    to: usize,
-    escaped: bool,
-}
-
-/// Keys stand in the order of their decoded text.
-fn order(left: Side<'_>, a: Key, right: Side<'_>, b: Key) -> Ordering {
-    let (x, y) = (left.slice(a.from, a.to), right.slice(b.from, b.to));
-    if a.escaped || b.escaped {
-        let decoded = leaf::decode(x).cmp(&leaf::decode(y));
-        return decoded.then_with(|| x.cmp(y));
-    }
-    // Without the closing quote, which would stand above a space.
-    x.as_bytes()[..x.len() - 1].cmp(&y.as_bytes()[..y.len() - 1])
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -402,22 +316,4 @@ impl<S: Sink> Walk<'_, '_, S> {
         }
         Ok(more)
     }
-}
-
-/// Whether two arrays hold the same elements, by their hashes.
-fn same_elements(left: &str, right: &str) -> Result<bool, Malformed> {
-    let hashes = |text: &str| -> Result<Vec<u64>, Malformed> {
-        let mut side = Side { text, at: 0 };
-        let mut found = vec![];
-        let mut more = side.open()?;
-        while more {
-            let end = value_end(side.bytes(), side.at)?;
-            found.push(tokens::hash(&side.bytes()[side.at..end]));
-            side.at = end;
-            more = side.more()?;
-        }
-        found.sort_unstable();
-        Ok(found)
-    };
-    Ok(hashes(left)? == hashes(right)?)
 }

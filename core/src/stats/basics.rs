@@ -4,7 +4,7 @@ use super::sum::ExactSum;
 
 /// The quantile of type 7 (Hyndman and Fan 1996; numpy, R and SQL's
 /// `percentile_cont`): linear between the two order statistics around
-/// `(n - 1) p`. `NaN`s are left out; `None` without numbers or for p outside [0,1].
+/// `(n - 1) p`. `NaN`s are left out; `None` without numbers or for p outside `[0,1]`.
 #[must_use]
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();

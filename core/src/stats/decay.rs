@@ -37,7 +37,7 @@ impl DecaySums {
     }
 
     /// One call of turn `t`: `gap_raw` D, `reliability` C, and the plain
-    /// distance d in [0,1] between the arms.
+    /// distance d in `[0,1]` between the arms.
     pub fn add(&mut self, t: i64, d: f64, c: f64, distance: f64) {
         self.join(t, [d, c, 1.0, distance]);
     }

@@ -24,7 +24,7 @@ pub struct CallSums {
 }
 
 impl CallSums {
-    /// One call: weight w >= 0, `gap_raw` D in [-1,1], `reliability` C in [0,1].
+    /// One call: weight w >= 0, `gap_raw` D in `[-1,1]`, `reliability` C in `[0,1]`.
     pub fn add(&mut self, weight: f64, d: f64, c: f64) {
         self.d.add_product(weight, d);
         self.c.add_product(weight, c);
@@ -59,7 +59,7 @@ pub enum Delta {
     Empty,
     /// The arms differ from themselves so much that nothing can be said (`noise = saturated`).
     Saturated,
-    /// The gap, in [0,1].
+    /// The gap, in `[0,1]`.
     Known(f64),
 }
 
@@ -189,7 +189,7 @@ impl RatioSums {
 
 impl RatioEstimate {
     /// Interval of Student t with M - 1 degrees of freedom at a confidence
-    /// `level` in (0,1), cut to [0,1]; `None` without a standard error.
+    /// `level` in (0,1), cut to `[0,1]`; `None` without a standard error.
     #[must_use]
     pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
         let (delta, se) = (self.delta.value()?, self.se?);
