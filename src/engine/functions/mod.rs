@@ -1,0 +1,88 @@
+//! Our SQL functions. One list registers them, documents them and tests their
+//! examples, here and on any other session that needs them.
+
+mod aggregate;
+mod scalar;
+
+mod align;
+mod along;
+mod answers;
+mod catalogs;
+mod noise;
+mod region;
+mod texts;
+
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::prelude::SessionContext;
+
+/// What a function is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Doc {
+    /// Name.
+    pub name: &'static str,
+    /// Arguments and result, as people write them.
+    pub signature: &'static str,
+    /// What it computes, in which range, and when it is null.
+    pub doc: &'static str,
+    /// A query that can be run as it stands.
+    pub example: &'static str,
+    /// What the example gives, as text.
+    pub gives: &'static str,
+}
+
+/// A function of ours.
+pub enum Function {
+    /// One value per row.
+    Scalar(ScalarUDF, Doc),
+    /// One value per group.
+    Aggregate(AggregateUDF, Doc),
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.doc().name)
+    }
+}
+
+impl Function {
+    /// What it is for.
+    #[must_use]
+    pub const fn doc(&self) -> &Doc {
+        match self {
+            Self::Scalar(_, doc) | Self::Aggregate(_, doc) => doc,
+        }
+    }
+
+    /// `scalar` or `aggregate`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Scalar(..) => "scalar",
+            Self::Aggregate(..) => "aggregate",
+        }
+    }
+}
+
+/// All of them.
+#[must_use]
+pub fn all() -> Vec<Function> {
+    let mut all = Vec::new();
+    all.extend(texts::functions());
+    all.extend(answers::functions());
+    all.extend(catalogs::functions());
+    all.extend(noise::functions());
+    all.extend(align::functions());
+    all.extend(along::functions());
+    all.extend(region::functions());
+    all
+}
+
+/// Makes them known to a session.
+pub fn register_all(context: &SessionContext) {
+    for function in all() {
+        match function {
+            Function::Scalar(udf, _) => context.register_udf(udf),
+            Function::Aggregate(udf, _) => context.register_udaf(udf),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The query engine: a DataFusion session over one pinned state of a lake, with
+//! our own functions and views, read-only.
+
+mod error;
+pub mod functions;
+mod session;
+
+pub use error::{EngineError, EngineResult};
+pub use session::Engine;

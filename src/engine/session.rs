@@ -1,0 +1,142 @@
+//! Opening a lake for questions.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use super::error::{EngineError, EngineResult};
+use super::functions::register_all;
+use crate::lake::{At, Lake, LakeError, LakeVersion, schema};
+
+/// Memory that operators may use before they spill.
+const MEMORY_BYTES: usize = 1536 << 20;
+
+/// Views over the tables, in the order in which they build on each other.
+const VIEWS: &[(&str, &str)] = &[
+    ("call_gaps_now", include_str!("../../queries/views/call_gaps_now.sql")),
+    ("profiles_now", include_str!("../../queries/views/profiles_now.sql")),
+];
+
+/// A session over one state of a lake.
+#[derive(Clone)]
+pub struct Engine {
+    context: SessionContext,
+    version: LakeVersion,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("version", &self.version.version).finish_non_exhaustive()
+    }
+}
+
+/// A session with our functions and without tables.
+#[must_use]
+pub fn bare_context() -> SessionContext {
+    let config = SessionConfig::new()
+        .with_information_schema(true)
+        .with_target_partitions(std::thread::available_parallelism().map_or(2, usize::from))
+        .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_size", 0)
+        .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", 0)
+        .set_bool("datafusion.sql_parser.collect_spans", true);
+    let pool = Arc::new(FairSpillPool::new(MEMORY_BYTES));
+    let context = match RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc() {
+        Ok(runtime) => SessionContext::new_with_config_rt(config, runtime),
+        Err(_) => SessionContext::new_with_config(config),
+    };
+    register_all(&context);
+    context
+}
+
+impl Engine {
+    /// Pins a state of the lake and registers its tables and views.
+    ///
+    /// # Errors
+    /// If there is no such state, or a table cannot be read.
+    pub async fn open(lake: &Lake, at: &At) -> EngineResult<Self> {
+        let pinned = lake.pin(at)?;
+        let context = bare_context();
+        for table in schema::tables() {
+            // A table that this version does not have yet reads as an empty one.
+            match pinned.table(table.name).await? {
+                Some(delta) => {
+                    let fail = |e: String| LakeError::Delta { table: table.name.into(), message: e };
+                    delta
+                        .update_datafusion_session(&context.state())
+                        .map_err(|e| fail(e.to_string()))?;
+                    let provider = delta.table_provider().await.map_err(|e| fail(e.to_string()))?;
+                    context.register_table(table.name, provider).map_err(|e| EngineError::running(&e))?;
+                }
+                None => {
+                    let empty = RecordBatch::new_empty(table.arrow());
+                    context.register_batch(table.name, empty).map_err(|e| EngineError::running(&e))?;
+                }
+            }
+        }
+        let engine = Self { context, version: pinned.version().clone() };
+        for (name, sql) in VIEWS {
+            engine.view(name, sql).await?;
+        }
+        Ok(engine)
+    }
+
+    /// The state that is read.
+    #[must_use]
+    pub fn version(&self) -> &LakeVersion {
+        &self.version
+    }
+
+    /// The session, for callers that build plans themselves.
+    #[must_use]
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// Names a query, so that others can read from it.
+    ///
+    /// # Errors
+    /// If the query cannot be planned.
+    pub async fn view(&self, name: &str, sql: &str) -> EngineResult<()> {
+        let frame = self.plan(sql).await?;
+        self.context
+            .register_table(name, frame.into_view())
+            .map(|_| ())
+            .map_err(|e| EngineError::running(&e))
+    }
+
+    /// Plans one read-only query.
+    ///
+    /// # Errors
+    /// With the place marked if the query is wrong; if it would change anything.
+    pub async fn plan(&self, sql: &str) -> EngineResult<DataFrame> {
+        let state = self.context.state();
+        let plan =
+            state.create_logical_plan(sql).await.map_err(|e| EngineError::planning(&e, sql))?;
+        SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false)
+            .verify_plan(&plan)
+            .map_err(|e| EngineError::ReadOnly(crate::lake::without_backtrace(&e.strip_backtrace())))?;
+        Ok(DataFrame::new(state, plan))
+    }
+
+    /// Runs one read-only query.
+    ///
+    /// # Errors
+    /// As [`Self::plan`], and if it fails while it runs.
+    pub async fn query(&self, sql: &str) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
+        let frame = self.plan(sql).await?;
+        let schema = Arc::clone(frame.schema().inner());
+        let batches = frame.collect().await.map_err(|e| EngineError::running(&e))?;
+        // The plan promises less about nulls than the rows keep.
+        let schema = batches.first().map_or(schema, RecordBatch::schema);
+        Ok((schema, batches))
+    }
+}
