@@ -43,9 +43,16 @@ impl EngineError {
 /// The innermost words, without wrappers and backtraces.
 fn message(error: &DataFusionError) -> String {
     let text = without_backtrace(&error.strip_backtrace());
-    for prefix in ["SQL error: ParserError(\"", "Error during planning: ", "Schema error: "] {
+    for prefix in [
+        "SQL error: ParserError(\"",
+        "Error during planning: ",
+        "Schema error: ",
+    ] {
         if let Some(rest) = text.strip_prefix(prefix) {
-            return rest.trim_end_matches("\")").replace("\\\"", "\"").to_owned();
+            return rest
+                .trim_end_matches("\")")
+                .replace("\\\"", "\"")
+                .to_owned();
         }
     }
     text
@@ -69,7 +76,11 @@ fn from_diagnostic(error: &DataFusionError) -> Option<(usize, usize)> {
 /// The parser says `... at Line: 1, Column: 8`.
 fn from_words(message: &str) -> Option<(usize, usize)> {
     let number = |text: &str| -> Option<usize> {
-        let digits: String = text.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        let digits: String = text
+            .trim_start()
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
         digits.parse().ok()
     };
     let (_, rest) = message.split_once("Line: ")?;

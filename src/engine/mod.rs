@@ -6,4 +6,4 @@ pub mod functions;
 mod session;
 
 pub use error::{EngineError, EngineResult};
-pub use session::Engine;
+pub use session::{Engine, bare_context};

@@ -19,8 +19,14 @@ const MEMORY_BYTES: usize = 1536 << 20;
 
 /// Views over the tables, in the order in which they build on each other.
 const VIEWS: &[(&str, &str)] = &[
-    ("call_gaps_now", include_str!("../../queries/views/call_gaps_now.sql")),
-    ("profiles_now", include_str!("../../queries/views/profiles_now.sql")),
+    (
+        "call_gaps_now",
+        include_str!("../../queries/views/call_gaps_now.sql"),
+    ),
+    (
+        "profiles_now",
+        include_str!("../../queries/views/profiles_now.sql"),
+    ),
 ];
 
 /// A session over one state of a lake.
@@ -32,7 +38,9 @@ pub struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("version", &self.version.version).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("version", &self.version.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,7 +51,10 @@ pub fn bare_context() -> SessionContext {
         .with_information_schema(true)
         .with_target_partitions(std::thread::available_parallelism().map_or(2, usize::from))
         .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_size", 0)
-        .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", 0)
+        .set_usize(
+            "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values",
+            0,
+        )
         .set_bool("datafusion.sql_parser.collect_spans", true);
     let pool = Arc::new(FairSpillPool::new(MEMORY_BYTES));
     let context = match RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc() {
@@ -66,20 +77,33 @@ impl Engine {
             // A table that this version does not have yet reads as an empty one.
             match pinned.table(table.name).await? {
                 Some(delta) => {
-                    let fail = |e: String| LakeError::Delta { table: table.name.into(), message: e };
+                    let fail = |e: String| LakeError::Delta {
+                        table: table.name.into(),
+                        message: e,
+                    };
                     delta
                         .update_datafusion_session(&context.state())
                         .map_err(|e| fail(e.to_string()))?;
-                    let provider = delta.table_provider().await.map_err(|e| fail(e.to_string()))?;
-                    context.register_table(table.name, provider).map_err(|e| EngineError::running(&e))?;
+                    let provider = delta
+                        .table_provider()
+                        .await
+                        .map_err(|e| fail(e.to_string()))?;
+                    context
+                        .register_table(table.name, provider)
+                        .map_err(|e| EngineError::running(&e))?;
                 }
                 None => {
                     let empty = RecordBatch::new_empty(table.arrow());
-                    context.register_batch(table.name, empty).map_err(|e| EngineError::running(&e))?;
+                    context
+                        .register_batch(table.name, empty)
+                        .map_err(|e| EngineError::running(&e))?;
                 }
             }
         }
-        let engine = Self { context, version: pinned.version().clone() };
+        let engine = Self {
+            context,
+            version: pinned.version().clone(),
+        };
         for (name, sql) in VIEWS {
             engine.view(name, sql).await?;
         }
@@ -116,14 +140,18 @@ impl Engine {
     /// With the place marked if the query is wrong; if it would change anything.
     pub async fn plan(&self, sql: &str) -> EngineResult<DataFrame> {
         let state = self.context.state();
-        let plan =
-            state.create_logical_plan(sql).await.map_err(|e| EngineError::planning(&e, sql))?;
+        let plan = state
+            .create_logical_plan(sql)
+            .await
+            .map_err(|e| EngineError::planning(&e, sql))?;
         SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)
             .with_allow_statements(false)
             .verify_plan(&plan)
-            .map_err(|e| EngineError::ReadOnly(crate::lake::without_backtrace(&e.strip_backtrace())))?;
+            .map_err(|e| {
+                EngineError::ReadOnly(crate::lake::without_backtrace(&e.strip_backtrace()))
+            })?;
         Ok(DataFrame::new(state, plan))
     }
 
@@ -134,7 +162,10 @@ impl Engine {
     pub async fn query(&self, sql: &str) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
         let frame = self.plan(sql).await?;
         let schema = Arc::clone(frame.schema().inner());
-        let batches = frame.collect().await.map_err(|e| EngineError::running(&e))?;
+        let batches = frame
+            .collect()
+            .await
+            .map_err(|e| EngineError::running(&e))?;
         // The plan promises less about nulls than the rows keep.
         let schema = batches.first().map_or(schema, RecordBatch::schema);
         Ok((schema, batches))

@@ -6,7 +6,7 @@ use std::ops::Range;
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use fidelake_core::json::key::Key;
-use fidelake_core::json::{Doc, Flags};
+use fidelake_core::json::{Doc, Flags, push_json_string};
 use fidelake_core::mask::{self, Mode};
 use fidelake_core::model::{Arm, OutcomeRules};
 use unicode_normalization::is_nfc;
@@ -300,7 +300,7 @@ fn context<'a>(job: &Job<'a>) -> Context<'a> {
 pub(super) fn refused(span: &Span, text: &str, reject: Reject, mode: Mode) -> Refused {
     let masked = match Doc::parse(text) {
         Ok(doc) => mask::mask_record(&doc, mode).map(|m| m.text),
-        Err(_) => None,
+        Err(_) => masked_prose(text, mode),
     };
     Refused {
         reject,
@@ -310,6 +310,15 @@ pub(super) fn refused(span: &Span, text: &str, reject: Reject, mode: Mode) -> Re
         size: span.size,
         text: kept(masked.as_deref().unwrap_or(text)),
     }
+}
+
+/// Masks a text that is no JSON by the rules for prose: as a JSON string it is a record.
+fn masked_prose(text: &str, mode: Mode) -> Option<String> {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    push_json_string(text, &mut quoted);
+    let masked = mask::mask_record(&Doc::parse(&quoted).ok()?, mode)?;
+    let doc = Doc::parse(&masked.text).ok()?;
+    doc.root().as_str().map(str::to_owned)
 }
 
 fn kept(text: &str) -> String {

@@ -6,8 +6,10 @@
 
 use std::borrow::Cow;
 
+use super::broken::{self, Wrapper};
 use super::derive::Derived;
 use super::outcome::Outcome;
+use super::parts::{Parts, parts, says_error};
 use super::text_rules::{self, beginning, head, reason};
 use crate::json::{Doc, Kind, Node};
 
@@ -56,169 +58,15 @@ fn of_text_once(text: &str, depth: u32) -> Option<Derived> {
     (depth < DEPTH).then(|| of_text(text, depth + 1)).flatten()
 }
 
-/// Keys that say how it went and not what came back, without case, `_` and `-`.
-const ENVELOPE: &[&str] = &[
-    "error",
-    "errors",
-    "errormessage",
-    "errormsg",
-    "errorcode",
-    "errortype",
-    "exception",
-    "message",
-    "msg",
-    "detail",
-    "details",
-    "title",
-    "type",
-    "status",
-    "statuscode",
-    "statustext",
-    "httpstatus",
-    "httpcode",
-    "code",
-    "success",
-    "ok",
-    "reason",
-    "description",
-    "traceid",
-    "requestid",
-    "timestamp",
-    "path",
-    "instance",
-    "hint",
-    "help",
-    "documentationurl",
-    "docs",
-    "jsonrpc",
-    "iserror",
-    "meta",
-    "headers",
-];
-
-fn is_key(key: &str, flat: &str) -> bool {
-    let mut letters = key.bytes().filter(|b| !matches!(b, b'_' | b'-' | b' '));
-    flat.bytes().all(|want| {
-        letters
-            .next()
-            .is_some_and(|b| b.to_ascii_lowercase() == want)
-    }) && letters.next().is_none()
-}
-
-/// The parts of an object that matter here.
-#[derive(Default)]
-struct Parts<'d> {
-    error: Option<Node<'d>>,
-    errors: Option<Node<'d>>,
-    exception: Option<Node<'d>>,
-    status: Option<Node<'d>>,
-    code: Option<Node<'d>>,
-    success: Option<bool>,
-    is_error: bool,
-    message: Option<&'d str>,
-    title: Option<&'d str>,
-    /// `response`, `result`, `output`: where wrappers put the answer itself.
-    inner: Option<Node<'d>>,
-    /// Something came back besides status and message.
-    payload: bool,
-    inner_only: bool,
-}
-
-fn parts(node: Node<'_>) -> Parts<'_> {
-    let mut parts = Parts {
-        inner_only: true,
-        ..Parts::default()
-    };
-    for (key, value) in node.entries() {
-        // `details` and the like are long in no data set; skip what cannot match.
-        let known = key.len() <= 20;
-        let is = |flat: &str| known && is_key(key, flat);
-        let mut own = true;
-        if is("error") || is("errormessage") || is("errormsg") {
-            parts.error = parts
-                .error
-                .or(Some(value))
-                .filter(|n| says_error(*n))
-                .or(Some(value));
-        } else if is("errors") {
-            parts.errors = Some(value);
-        } else if is("exception") {
-            parts.exception = Some(value);
-        } else if is("status") || is("statuscode") || is("httpstatus") || is("httpcode") {
-            if parts.status.is_none_or(|s| s.kind() != Kind::Number) {
-                parts.status = Some(value);
-            }
-        } else if is("code") || is("errorcode") {
-            parts.code = Some(value);
-        } else if is("success") || is("ok") {
-            parts.success = value.as_bool().or(parts.success);
-        } else if is("iserror") {
-            parts.is_error = value.as_bool() == Some(true);
-        } else if is("message") || is("msg") || is("reason") || is("detail") {
-            parts.message = parts.message.or(value.as_str().filter(|s| !s.is_empty()));
-        } else if is("title") {
-            parts.title = value.as_str();
-        } else if is("response") || is("result") || is("output") {
-            parts.inner = Some(value);
-            own = false;
-            parts.payload |= !is_empty(value);
-        } else if !(known && ENVELOPE.iter().any(|flat| is_key(key, flat))) {
-            parts.payload |= !is_empty(value);
-        }
-        parts.inner_only &= !own || is("error");
-    }
-    parts
-}
-
-fn is_empty(node: Node<'_>) -> bool {
-    match node.kind() {
-        Kind::Null => true,
-        Kind::String => node.as_str().is_some_and(str::is_empty),
-        Kind::Array | Kind::Object => node.is_empty(),
-        Kind::Bool | Kind::Number => false,
-    }
-}
-
-/// Whether the value of an `error` field says that there was one.
-fn says_error(node: Node<'_>) -> bool {
-    match node.kind() {
-        Kind::Bool => node.as_bool() == Some(true),
-        Kind::String => {
-            let text = node.as_str().unwrap_or_default().trim();
-            ![
-                "",
-                "none",
-                "null",
-                "false",
-                "no",
-                "ok",
-                "success",
-                "no error",
-                "n/a",
-                "0",
-                "undefined",
-            ]
-            .iter()
-            .any(|word| text.eq_ignore_ascii_case(word))
-        }
-        Kind::Object => !node.is_empty(),
-        Kind::Array => node
-            .elements()
-            .next()
-            .is_some_and(|first| matches!(first.kind(), Kind::String | Kind::Object)),
-        Kind::Null | Kind::Number => false,
-    }
-}
-
 fn of_object(node: Node<'_>, depth: u32) -> Option<Derived> {
     let parts = parts(node);
     let error = parts.error.filter(|n| says_error(*n));
-    if parts.inner_only {
-        if let Some(inner) = parts.inner {
-            let weak = error.is_some_and(is_weak);
-            if error.is_none() || weak {
-                return of_inner(inner, weak, depth);
-            }
+    if parts.inner_only
+        && let Some(inner) = parts.inner
+    {
+        let weak = error.is_some_and(is_weak);
+        if error.is_none() || weak {
+            return of_inner(inner, weak, depth);
         }
     }
     if let Some(error) = error {
@@ -357,46 +205,16 @@ fn known_status(status: i64) -> Option<Outcome> {
     known.then(|| Outcome::of_status(status)).flatten()
 }
 
-/// `{"error": "...", "response": "..."}` whose inner quotes were never escaped.
+/// What a wrapper says that does not parse.
 fn of_broken(text: &str, depth: u32) -> Option<Derived> {
-    let (error, rest) = quoted(after_key(text.strip_prefix('{')?, "error")?)?;
-    let answer = rest
-        .trim_start()
-        .strip_prefix(',')
-        .and_then(|rest| after_key(rest, "response"))
-        .map(|answer| {
-            let answer = answer.strip_prefix(['"', '\'']).unwrap_or(answer);
-            let answer = answer.trim_end().trim_end_matches('}').trim_end();
-            answer.strip_suffix(['"', '\'']).unwrap_or(answer)
-        });
+    let Wrapper { error, response } = broken::wrapper(text)?;
     let weak = error.trim().starts_with("Message error");
     if !error.trim().is_empty() && !weak {
         return Some(explain(&error.replace("\\n", "\n"), "field:error"));
     }
-    let answer = answer?;
+    let answer = response?;
     (depth < DEPTH)
         .then(|| of_text(answer, depth + 1))
         .flatten()
         .or_else(|| weak.then(|| of_weak(answer)))
-}
-
-fn after_key<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    let rest = text.trim_start().strip_prefix(['"', '\''])?;
-    let rest = rest.strip_prefix(key)?.strip_prefix(['"', '\''])?;
-    Some(rest.trim_start().strip_prefix(':')?.trim_start())
-}
-
-/// A quoted text and what follows it.
-fn quoted(text: &str) -> Option<(&str, &str)> {
-    let quote = text.bytes().next().filter(|b| matches!(b, b'"' | b'\''))?;
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            _ if byte == quote => return Some((&text[1..at], &text[at + 1..])),
-            _ => at += 1,
-        }
-    }
-    None
 }

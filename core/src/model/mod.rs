@@ -7,10 +7,13 @@
 //! * [`truncation`]: whether a text was cut before it reached us.
 
 mod arguments;
+mod broken;
 mod derive;
 mod fields;
 mod outcome;
+mod parts;
 mod text_rules;
+mod text_tables;
 mod truncation;
 mod words;
 

@@ -81,10 +81,8 @@ pub fn truncation(text: &str) -> Option<&'static str> {
     let marked = memchr::memmem::find(text.as_bytes(), b"...").is_some()
         || memchr::memmem::find(text.as_bytes(), "…".as_bytes()).is_some()
         || memchr::memchr3(b'[', b'<', b'(', text.as_bytes()).is_some();
-    if marked {
-        if let Some((name, _)) = MARKS_EACH.iter().find(|(_, mark)| mark.is_match(text)) {
-            return Some(name);
-        }
+    if marked && let Some((name, _)) = MARKS_EACH.iter().find(|(_, mark)| mark.is_match(text)) {
+        return Some(name);
     }
     let end = tail(text);
     if let Some((name, _)) = END_MARKS_EACH.iter().find(|(_, mark)| mark.is_match(end)) {

@@ -10,7 +10,9 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility,
+};
 
 use super::{Doc, Function};
 
@@ -64,7 +66,11 @@ impl AggregateUDFImpl for Collecting {
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
         let field = |(at, kind): (usize, &DataType)| -> FieldRef {
             let item = Arc::new(Field::new_list_field(kind.clone(), true));
-            Arc::new(Field::new(format!("{}_{at}", args.name), DataType::List(item), true))
+            Arc::new(Field::new(
+                format!("{}_{at}", args.name),
+                DataType::List(item),
+                true,
+            ))
         };
         Ok(self.arguments.iter().enumerate().map(field).collect())
     }
@@ -112,7 +118,12 @@ impl Accumulator for Rows {
     }
 
     fn size(&self) -> usize {
-        let bytes: usize = self.parts.iter().flatten().map(|a| a.get_array_memory_size()).sum();
+        let bytes: usize = self
+            .parts
+            .iter()
+            .flatten()
+            .map(|a| a.get_array_memory_size())
+            .sum();
         std::mem::size_of_val(self) + bytes
     }
 
@@ -138,8 +149,19 @@ impl Accumulator for Rows {
 }
 
 /// An aggregate over the collected rows of a group.
-pub(super) fn collecting(doc: Doc, arguments: Vec<DataType>, result: DataType, compute: Compute) -> Function {
+pub(super) fn collecting(
+    doc: Doc,
+    arguments: Vec<DataType>,
+    result: DataType,
+    compute: Compute,
+) -> Function {
     let signature = Signature::exact(arguments.clone(), Volatility::Immutable);
-    let udf = AggregateUDF::new_from_impl(Collecting { name: doc.name, signature, arguments, result, compute });
+    let udf = AggregateUDF::new_from_impl(Collecting {
+        name: doc.name,
+        signature,
+        arguments,
+        result,
+        compute,
+    });
     Function::Aggregate(udf, doc)
 }

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringViewArray, AsArray as _};
+use arrow::array::{Array, ArrayRef, AsArray as _, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
@@ -51,13 +51,21 @@ impl ScalarUDFImpl for Scalar {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let constant = args
+            .args
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
-        let arrays =
-            args.args.into_iter().map(|arg| arg.into_array(rows)).collect::<Result<Vec<_>>>()?;
+        let arrays = args
+            .args
+            .into_iter()
+            .map(|arg| arg.into_array(rows))
+            .collect::<Result<Vec<_>>>()?;
         let column = (self.compute)(&arrays)?;
         if constant {
-            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&column, 0)?));
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
+                &column, 0,
+            )?));
         }
         Ok(ColumnarValue::Array(column))
     }
@@ -65,9 +73,19 @@ impl ScalarUDFImpl for Scalar {
 
 /// A scalar function with exact argument types. Texts may come as `Utf8`,
 /// `LargeUtf8`, views or dictionaries: they are cast to views.
-pub(super) fn scalar(doc: Doc, arguments: Vec<DataType>, result: DataType, compute: Compute) -> Function {
+pub(super) fn scalar(
+    doc: Doc,
+    arguments: Vec<DataType>,
+    result: DataType,
+    compute: Compute,
+) -> Function {
     let signature = Signature::exact(arguments, Volatility::Immutable);
-    let udf = ScalarUDF::new_from_impl(Scalar { name: doc.name, signature, result, compute });
+    let udf = ScalarUDF::new_from_impl(Scalar {
+        name: doc.name,
+        signature,
+        result,
+        compute,
+    });
     Function::Scalar(udf, doc)
 }
 
@@ -76,7 +94,9 @@ pub(super) fn texts(array: &ArrayRef) -> Result<StringViewArray> {
     match array.data_type() {
         DataType::Utf8View => Ok(array.as_string_view().clone()),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Dictionary(_, _) | DataType::Null => {
-            Ok(arrow::compute::cast(array, &DataType::Utf8View)?.as_string_view().clone())
+            Ok(arrow::compute::cast(array, &DataType::Utf8View)?
+                .as_string_view()
+                .clone())
         }
         other => exec_err!("a text is needed, not {other}"),
     }

@@ -1,0 +1,195 @@
+//! Differences of what was offered, and of what judges said.
+
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder, StructArray};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{DataType, Field, Fields, Float64Type};
+use datafusion::common::{Result, ScalarValue};
+use fidelake_core::gap::{Comparer, Judged, Tool, catalog_gap, verdict_gap};
+use fidelake_core::json::Doc as Json;
+
+use super::aggregate::collecting;
+use super::scalar::{column, scalar, text, texts};
+use super::{Doc, Function};
+
+const TEXT: DataType = DataType::Utf8View;
+const NUMBER: DataType = DataType::Float64;
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        collecting(
+            Doc {
+                name: "tools",
+                signature: "tools(tool_index int, name text, description text, parameters text) -> text",
+                doc: "A catalog as one JSON text, tools in their order: what catalog_gap compares.",
+                example: r#"SELECT tools(0, 'f', 'does f', '{}') AS t"#,
+                gives: r#"[{"name":"f","description":"does f","parameters":"{}"}]"#,
+            },
+            vec![DataType::Int32, TEXT, TEXT, TEXT],
+            DataType::Utf8,
+            tools,
+        ),
+        scalar(
+            Doc {
+                name: "catalog_gap",
+                signature: "catalog_gap(tools_sim text, tools_real text) -> struct<obs, act, rew, added, removed, renamed, changed>",
+                doc: "How far apart two catalogs (from `tools`) look, 0 to 1 each: `act` tools added, removed or with another schema; `rew` renamed tools and texts of cost, latency or endorsement; `obs` the other descriptions. Null if either is null.",
+                example: r#"SELECT catalog_gap('[]', '[]')['act'] AS d"#,
+                gives: "0.0",
+            },
+            vec![TEXT, TEXT],
+            DataType::Struct(fields()),
+            catalogs,
+        ),
+        scalar(
+            Doc {
+                name: "verdict_distance",
+                signature: "verdict_distance(reward_a double, success_a boolean, criteria_a text, reward_b double, success_b boolean, criteria_b text) -> double",
+                doc: "How far apart two verdicts of one judge are, 0 to 1: the mean of the known ones of reward (in units of 1), success and criteria. Null if nothing can be compared.",
+                example: "SELECT verdict_distance(1.0, true, NULL, 0.0, false, NULL) AS d",
+                gives: "1.0",
+            },
+            [
+                [NUMBER, DataType::Boolean, TEXT],
+                [NUMBER, DataType::Boolean, TEXT],
+            ]
+            .concat(),
+            NUMBER,
+            verdicts,
+        ),
+    ]
+}
+
+fn tools(columns: &[ArrayRef]) -> Result<ScalarValue> {
+    let order = columns[0].as_primitive::<arrow::datatypes::Int32Type>();
+    let [names, descriptions, parameters] = [
+        texts(&columns[1])?,
+        texts(&columns[2])?,
+        texts(&columns[3])?,
+    ];
+    let mut rows: Vec<usize> = (0..order.len())
+        .filter(|&row| order.is_valid(row) && order.value(row) >= 0)
+        .collect();
+    rows.sort_by_key(|&row| order.value(row));
+    let mut out = String::from("[");
+    for row in rows {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        let keys = [
+            ("{\"name\":", &names),
+            (",\"description\":", &descriptions),
+            (",\"parameters\":", &parameters),
+        ];
+        for (key, values) in keys {
+            out.push_str(key);
+            fidelake_core::json::push_json_string(text(values, row).unwrap_or_default(), &mut out);
+        }
+        out.push('}');
+    }
+    out.push(']');
+    Ok(ScalarValue::Utf8(Some(out)))
+}
+
+fn fields() -> Fields {
+    let numbers = ["obs", "act", "rew"]
+        .iter()
+        .map(|name| Field::new(*name, NUMBER, true));
+    let counts = ["added", "removed", "renamed", "changed"]
+        .iter()
+        .map(|name| Field::new(*name, DataType::Int32, true));
+    numbers.chain(counts).collect()
+}
+
+fn read_tools<'d>(doc: &'d Json<'_>) -> Vec<Tool<'d>> {
+    let tools = doc.root().elements();
+    tools
+        .map(|tool| Tool {
+            name: tool.get_str("name").unwrap_or_default(),
+            description: tool.get_str("description").unwrap_or_default(),
+            parameters: tool.get_str("parameters").unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn catalogs(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let (sim, real) = (texts(&args[0])?, texts(&args[1])?);
+    let mut numbers: Vec<Float64Builder> = (0..3).map(|_| Float64Builder::new()).collect();
+    let mut counts: Vec<Int32Builder> = (0..4).map(|_| Int32Builder::new()).collect();
+    let mut valid = Vec::with_capacity(sim.len());
+    let mut comparer = Comparer::default();
+    for row in 0..sim.len() {
+        let docs = text(&sim, row).zip(text(&real, row));
+        let docs = docs.and_then(|(a, b)| Some((Json::parse(a).ok()?, Json::parse(b).ok()?)));
+        let gap = docs
+            .as_ref()
+            .map(|(a, b)| catalog_gap(&read_tools(a), &read_tools(b), &mut comparer));
+        valid.push(gap.is_some());
+        let gap = gap.unwrap_or_default();
+        for (builder, value) in numbers.iter_mut().zip([gap.obs, gap.act, gap.rew]) {
+            builder.append_value(value);
+        }
+        for (builder, value) in
+            counts
+                .iter_mut()
+                .zip([gap.added, gap.removed, gap.renamed, gap.schema_changed])
+        {
+            builder.append_value(i32::try_from(value).unwrap_or(i32::MAX));
+        }
+    }
+    let columns: Vec<ArrayRef> = numbers
+        .iter_mut()
+        .map(|b| Arc::new(b.finish()) as ArrayRef)
+        .chain(counts.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef))
+        .collect();
+    column(StructArray::try_new(
+        fields(),
+        columns,
+        Some(NullBuffer::from(valid)),
+    )?)
+}
+
+fn verdicts(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let (criteria_a, criteria_b) = (texts(&args[2])?, texts(&args[5])?);
+    let reward = |at: usize, row: usize| {
+        let rewards = args[at].as_primitive::<Float64Type>();
+        rewards.is_valid(row).then(|| rewards.value(row))
+    };
+    let success = |at: usize, row: usize| {
+        let values = args[at].as_boolean();
+        values.is_valid(row).then(|| values.value(row))
+    };
+    let values = (0..criteria_a.len()).map(|row| {
+        let docs =
+            [&criteria_a, &criteria_b].map(|c| text(c, row).and_then(|t| Json::parse(t).ok()));
+        let scores = |doc: &Option<Json<'_>>| -> Vec<(String, f64)> {
+            let Some(doc) = doc else { return Vec::new() };
+            let score = |value: fidelake_core::json::Node<'_>| {
+                value
+                    .as_bool()
+                    .map(|b| f64::from(u8::from(b)))
+                    .or_else(|| value.as_f64())
+            };
+            doc.root()
+                .entries()
+                .filter_map(|(key, value)| Some((key.to_owned(), score(value)?)))
+                .collect()
+        };
+        let (a, b) = (scores(&docs[0]), scores(&docs[1]));
+        let a: Vec<(&str, f64)> = a.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+        let b: Vec<(&str, f64)> = b.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+        let left = Judged {
+            reward: reward(0, row),
+            success: success(1, row),
+            criteria: &a,
+        };
+        let right = Judged {
+            reward: reward(3, row),
+            success: success(4, row),
+            criteria: &b,
+        };
+        verdict_gap(&left, &right, 1.0).map(|gap| gap.distance)
+    });
+    column(values.collect::<arrow::array::Float64Array>())
+}
