@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use fidelake_core::mask::Mode;
 use fidelake_core::model::Arm;
 
-use super::printer::{Meter, Printer};
+use super::printer::{BYTES, Meter, Printer};
 use super::{Global, Status};
 use crate::formats::Format;
 use crate::import::{OnConflict, Options, Report, import};
@@ -101,7 +101,7 @@ pub(crate) async fn run(
         },
         command: command(&args.paths),
     };
-    let meter = Arc::new(Meter::start(printer));
+    let meter = Arc::new(Meter::start(printer, BYTES));
     let report = import(
         &global.lake,
         &options,

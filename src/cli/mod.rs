@@ -6,6 +6,7 @@ mod compact;
 mod import;
 mod log;
 mod printer;
+mod profile;
 mod repair;
 mod schema;
 mod vacuum;
@@ -141,6 +142,8 @@ pub(crate) struct UsageError(pub(crate) String);
 enum Command {
     /// Get trajectories from files into the lake
     Import(import::ImportArgs),
+    /// Compare the arms: gaps per call, profiles per trajectory
+    Profile(profile::ProfileArgs),
     /// List the lake's versions
     Log(log::LogArgs),
     /// Look for damage, or undo an unfinished write
@@ -183,6 +186,7 @@ pub fn main() -> ExitCode {
     let result = runtime.block_on(async {
         match &cli.command {
             Command::Import(args) => import::run(args, global, &printer).await,
+            Command::Profile(args) => profile::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,
             Command::Compact(args) => compact::run(args, global, &printer).await,

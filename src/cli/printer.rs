@@ -61,6 +61,12 @@ impl Printer {
     }
 }
 
+/// A bar over bytes.
+pub(crate) const BYTES: &str = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+
+/// A bar over things.
+pub(crate) const ITEMS: &str = "{bar:30} {pos}/{len} {per_sec} {eta}";
+
 /// Progress of long work: a bar on a terminal, plain lines now and then otherwise.
 pub(crate) struct Meter {
     quiet: bool,
@@ -72,7 +78,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// Begins to listen for Ctrl-C as well.
-    pub(crate) fn start(printer: &Printer) -> Self {
+    pub(crate) fn start(printer: &Printer, template: &str) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         tokio::spawn(async move {
@@ -89,8 +95,7 @@ impl Meter {
         });
         let visible = !printer.quiet && io::stderr().is_terminal();
         let bar = visible.then(|| {
-            let style = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
-            let style = ProgressStyle::with_template(style)
+            let style = ProgressStyle::with_template(template)
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(0).with_style(style)
         });
@@ -101,6 +106,30 @@ impl Meter {
             last: Mutex::new(now),
             started: now,
             stop,
+        }
+    }
+
+    /// Moves the bar, or says a plain line now and then.
+    fn show(&self, done: u64, total: u64, words: impl Fn(u64) -> String) {
+        const EVERY: Duration = Duration::from_secs(10);
+
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+            bar.set_position(done);
+            return;
+        }
+        let mut last = self
+            .last
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if last.elapsed() >= EVERY {
+            *last = Instant::now();
+            let seconds = self.started.elapsed().as_secs();
+            self.say(&format!(
+                "{} of {} done after {seconds} s",
+                words(done),
+                words(total)
+            ));
         }
     }
 
@@ -127,27 +156,11 @@ impl Progress for Meter {
     }
 
     fn bytes(&self, done: u64, total: u64) {
-        const EVERY: Duration = Duration::from_secs(10);
+        self.show(done, total, |n| format!("{} MiB", n >> 20));
+    }
 
-        if let Some(bar) = &self.bar {
-            bar.set_length(total);
-            bar.set_position(done);
-            return;
-        }
-        let mut last = self
-            .last
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if last.elapsed() >= EVERY {
-            *last = Instant::now();
-            let mib = |bytes: u64| bytes >> 20;
-            let seconds = self.started.elapsed().as_secs();
-            self.say(&format!(
-                "{} of {} MiB read after {seconds} s",
-                mib(done),
-                mib(total)
-            ));
-        }
+    fn items(&self, done: u64, total: u64) {
+        self.show(done, total, |n| n.to_string());
     }
 
     fn stop(&self) -> bool {

@@ -16,6 +16,9 @@ pub enum EngineError {
     /// The query would change something.
     #[error("only reading is allowed here: {0}")]
     ReadOnly(String),
+    /// There is nothing to compare.
+    #[error("{0}")]
+    NothingToProfile(String),
     /// The query failed while it ran.
     #[error("the query failed: {0}")]
     Run(String),

@@ -3,7 +3,9 @@
 
 mod error;
 pub mod functions;
+mod profile;
 mod session;
 
 pub use error::{EngineError, EngineResult};
+pub use profile::{ProfileReport, profile};
 pub use session::{Engine, bare_context};

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use datafusion::common::ScalarValue;
 use datafusion::dataframe::DataFrame;
+use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -153,6 +155,48 @@ impl Engine {
                 EngineError::ReadOnly(crate::lake::without_backtrace(&e.strip_backtrace()))
             })?;
         Ok(DataFrame::new(state, plan))
+    }
+
+    /// Runs one of our own queries with parameters ($name).
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub(crate) async fn query_with(
+        &self,
+        sql: &str,
+        parameters: &[(&str, ScalarValue)],
+    ) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
+        let frame = self.plan(sql).await?;
+        let frame = frame
+            .with_param_values(parameters.to_vec())
+            .map_err(|e| EngineError::planning(&e, sql))?;
+        let schema = Arc::clone(frame.schema().inner());
+        let batches = frame
+            .collect()
+            .await
+            .map_err(|e| EngineError::running(&e))?;
+        Ok((batches.first().map_or(schema, RecordBatch::schema), batches))
+    }
+
+    /// Names rows that are at hand, instead of what had the name before.
+    ///
+    /// # Errors
+    /// If the rows do not have the schema.
+    pub(crate) fn name_rows(
+        &self,
+        name: &str,
+        schema: &SchemaRef,
+        batches: Vec<RecordBatch>,
+    ) -> EngineResult<()> {
+        let rows = MemTable::try_new(Arc::clone(schema), vec![batches])
+            .map_err(|e| EngineError::running(&e))?;
+        self.context
+            .deregister_table(name)
+            .map_err(|e| EngineError::running(&e))?;
+        self.context
+            .register_table(name, Arc::new(rows))
+            .map_err(|e| EngineError::running(&e))?;
+        Ok(())
     }
 
     /// Runs one read-only query.

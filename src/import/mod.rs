@@ -124,6 +124,8 @@ pub trait Progress: Send + Sync {
     fn say(&self, line: &str);
     /// So many decoded bytes of so many are done.
     fn bytes(&self, done: u64, total: u64);
+    /// So many things of so many are done.
+    fn items(&self, done: u64, total: u64);
     /// Whether the user wants to stop.
     fn stop(&self) -> bool;
 }

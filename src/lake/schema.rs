@@ -27,6 +27,10 @@ const SOURCES: &[(&str, &str)] = tables![
     "trajectories",
     "rejected",
     "imports",
+    "call_gaps",
+    "profiles",
+    "curations",
+    "curation_rows",
 ];
 
 /// A table as `schemas/NAME.toml` describes it.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::StringViewArray;
 use arrow::array::{
-    Array as _, ArrayRef, AsArray as _, Float64Array, ListArray, StringArray, StructArray,
+    Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, ListArray, StringArray,
+    StructArray,
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
@@ -70,6 +71,18 @@ pub(super) fn functions() -> Vec<Function> {
             vec![TEXT, TEXT],
             DataType::Utf8,
             call_key,
+        ),
+        scalar(
+            Doc {
+                name: "hash64",
+                signature: "hash64(t text) -> bigint",
+                doc: "The first 64 bits of the BLAKE3 hash of a text. Null if the text is.",
+                example: "SELECT hash64('fidelake') AS h",
+                gives: "3342042330318274819",
+            },
+            vec![TEXT],
+            DataType::Int64,
+            hash64,
         ),
         scalar(
             Doc {
@@ -249,6 +262,12 @@ fn call_key(args: &[ArrayRef]) -> Result<ArrayRef> {
         Some(key::call_key(text(&names, row)?, doc.as_ref().map(Json::root), raw).to_string())
     };
     column((0..names.len()).map(hash).collect::<StringArray>())
+}
+
+fn hash64(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = texts(&args[0])?;
+    let hash = |row| text(&texts, row).map(|t| key::Key::of(t.as_bytes()).as_i64());
+    column((0..texts.len()).map(hash).collect::<Int64Array>())
 }
 
 fn states(args: &[ArrayRef]) -> Result<ArrayRef> {

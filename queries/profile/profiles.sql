@@ -1,0 +1,210 @@
+-- One row per trajectory: its gap along the dimensions, from its roots.
+-- Reads: $generation, $lo, $hi, pending_range, gaps (the rows of call_gaps.sql), pairs.
+WITH along AS (
+    SELECT
+        trajectory_key,
+        CAST(count(*) AS INT) AS calls,
+        CAST(count(*) FILTER (WHERE side = 'both') AS INT) AS pairs,
+        CASE WHEN count(noise) = 0 THEN NULL
+             WHEN count(*) FILTER (WHERE noise <> 'measured') = 0 THEN 'measured'
+             ELSE 'unknown' END AS noise,
+        gap_along(turn, cause, obs_distance, obs_raw, obs_reliability) AS obs,
+        gap_along(turn, cause, act_raw, act_raw, act_reliability) AS act,
+        gap_along(turn, cause, outcome_raw, outcome_raw, outcome_reliability) AS outcome,
+        gap_along(turn, cause, state_raw, state_raw, state_reliability) AS state,
+        gap_along(turn, cause, latency_raw, latency_raw, latency_reliability) AS latency
+    FROM gaps
+    GROUP BY trajectory_key
+),
+-- The raw distances of two independent pairs of runs, for the standard error.
+halves AS (
+    SELECT
+        pairs.trajectory_key,
+        gap_ratio(weight, CASE WHEN pair_00 THEN answer['gap'] END, 1.0) AS obs_00,
+        gap_ratio(weight, CASE WHEN pair_11 THEN answer['gap'] END, 1.0) AS obs_11,
+        gap_ratio(weight, CASE WHEN pair_00 THEN acceptance END, 1.0) AS act_00,
+        gap_ratio(weight, CASE WHEN pair_11 THEN acceptance END, 1.0) AS act_11,
+        trans_gap(
+            gap_ratio(weight, CASE WHEN pair_00 THEN pairs.outcome END, 1.0),
+            gap_ratio(weight, CASE WHEN pair_00 THEN pairs.state END, 1.0),
+            NULL, NULL,
+            gap_ratio(weight, CASE WHEN pair_00 THEN pairs.latency END, 1.0)
+        ) AS trans_00,
+        trans_gap(
+            gap_ratio(weight, CASE WHEN pair_11 THEN pairs.outcome END, 1.0),
+            gap_ratio(weight, CASE WHEN pair_11 THEN pairs.state END, 1.0),
+            NULL, NULL,
+            gap_ratio(weight, CASE WHEN pair_11 THEN pairs.latency END, 1.0)
+        ) AS trans_11
+    FROM pairs
+    JOIN gaps ON gaps.trajectory_key = pairs.trajectory_key AND gaps.slot = pairs.slot
+    GROUP BY pairs.trajectory_key
+),
+-- What the same judge said of each pair of runs.
+judged AS (
+    SELECT v.trajectory_key, v.arm, v.repeat, v.judge, v.agent, v.ordinal, v.reward, v.success, v.criteria,
+           CASE WHEN v.arm = 'sim' THEN v.repeat ELSE 1000000 + v.repeat END AS run_order,
+           p.sim_0, p.sim_1, p.real_0, p.real_1
+    FROM verdicts AS v
+    JOIN pending_range AS p ON p.trajectory_key = v.trajectory_key
+    WHERE v.trajectory_key BETWEEN $lo AND $hi
+),
+judged_pairs AS (
+    SELECT
+        a.trajectory_key, a.judge, a.agent,
+        CASE WHEN a.arm = b.arm THEN CASE WHEN a.arm = 'sim' THEN 'ss' ELSE 'rr' END ELSE 'sr' END AS pair,
+        a.arm <> b.arm AND a.repeat = a.sim_0 AND b.repeat = b.real_0 AS pair_00,
+        a.arm <> b.arm AND a.repeat = a.sim_1 AND b.repeat = b.real_1 AS pair_11,
+        verdict_distance(a.reward, a.success, a.criteria, b.reward, b.success, b.criteria) AS distance
+    FROM judged AS a
+    JOIN judged AS b
+      ON b.trajectory_key = a.trajectory_key AND b.judge = a.judge AND b.agent = a.agent
+     AND b.ordinal = a.ordinal AND b.run_order > a.run_order
+),
+judges AS (
+    SELECT
+        trajectory_key, judge, agent,
+        noise_corrected(pair, distance) AS found,
+        exact_mean(CASE WHEN pair_00 THEN distance END) AS distance_00,
+        exact_mean(CASE WHEN pair_11 THEN distance END) AS distance_11
+    FROM judged_pairs
+    GROUP BY trajectory_key, judge, agent
+),
+rewards AS (
+    SELECT
+        trajectory_key,
+        gap_ratio(1.0, found['raw'], found['reliability']) AS run_rew,
+        exact_mean(distance_00) AS rew_00,
+        exact_mean(distance_11) AS rew_11
+    FROM judges
+    GROUP BY trajectory_key
+),
+means AS (
+    SELECT
+        trajectory_key,
+        exact_mean(CASE WHEN arm = 'sim' THEN reward END) AS reward_sim,
+        exact_mean(CASE WHEN arm = 'real' THEN reward END) AS reward_real
+    FROM judged
+    GROUP BY trajectory_key
+),
+-- What the first run of each arm was offered.
+offered AS (
+    SELECT
+        r.trajectory_key,
+        max(CASE WHEN r.arm = 'sim' THEN r.catalog_hash END) AS catalog_sim,
+        max(CASE WHEN r.arm = 'real' THEN r.catalog_hash END) AS catalog_real
+    FROM runs AS r
+    JOIN pending_range AS p ON p.trajectory_key = r.trajectory_key
+    WHERE r.trajectory_key BETWEEN $lo AND $hi
+      AND ((r.arm = 'sim' AND r.repeat = p.sim_0) OR (r.arm = 'real' AND r.repeat = p.real_0))
+    GROUP BY r.trajectory_key
+),
+wanted AS (
+    SELECT catalog_sim AS catalog_hash FROM offered
+    UNION
+    SELECT catalog_real AS catalog_hash FROM offered
+),
+texts AS (
+    SELECT c.catalog_hash, tools(c.tool_index, c.name, c.description, c.parameters) AS tools
+    FROM catalogs AS c
+    LEFT SEMI JOIN wanted ON wanted.catalog_hash = c.catalog_hash
+    GROUP BY c.catalog_hash
+),
+couples AS (
+    -- Many trajectories share one pair of catalogs: compared once.
+    SELECT DISTINCT catalog_sim, catalog_real FROM offered
+    WHERE catalog_sim IS NOT NULL AND catalog_real IS NOT NULL
+),
+compared AS (
+    SELECT couples.catalog_sim, couples.catalog_real, catalog_gap(s.tools, r.tools) AS surface
+    FROM couples
+    JOIN texts AS s ON s.catalog_hash = couples.catalog_sim
+    JOIN texts AS r ON r.catalog_hash = couples.catalog_real
+),
+surfaces AS (
+    SELECT offered.trajectory_key, compared.surface
+    FROM offered
+    JOIN compared ON compared.catalog_sim = offered.catalog_sim AND compared.catalog_real = offered.catalog_real
+),
+deltas AS (
+    SELECT
+        p.*,
+        coalesce(along.calls, 0) AS aligned,
+        coalesce(along.pairs, 0) AS pairs,
+        along.noise,
+        along.obs['delta_root'] AS run_obs,
+        along.act['delta_root'] AS run_act,
+        rewards.run_rew,
+        trans_gap(along.outcome['delta_root'], along.state['delta_root'], NULL, NULL, along.latency['delta']) AS delta_trans,
+        along.obs['delta'] AS all_obs,
+        trans_gap(along.outcome['delta'], along.state['delta'], NULL, NULL, along.latency['delta']) AS all_trans,
+        along.obs['delta_beh'] AS delta_beh,
+        nullif(concat_ws(',',
+            CASE WHEN along.outcome['delta'] IS NOT NULL THEN 'outcome' END,
+            CASE WHEN along.state['delta'] IS NOT NULL THEN 'state' END,
+            CASE WHEN along.latency['delta'] IS NOT NULL THEN 'latency' END), '') AS trans_parts
+    FROM pending_range AS p
+    LEFT JOIN along ON along.trajectory_key = p.trajectory_key
+    LEFT JOIN rewards ON rewards.trajectory_key = p.trajectory_key
+)
+SELECT
+    d.environment,
+    d.trajectory_id,
+    d.trajectory_key,
+    $generation AS generation,
+    d.inputs,
+    'measured' AS source,
+    d.sim_runs,
+    d.real_runs,
+    CAST(d.aligned AS INT) AS calls,
+    CAST(d.pairs AS INT) AS pairs,
+    d.noise,
+    d.run_obs,
+    d.run_act,
+    d.run_rew,
+    -- What was told and offered joins here once the decision gap is measured.
+    d.run_obs AS delta_obs,
+    d.run_act AS delta_act,
+    d.run_rew AS delta_rew,
+    d.delta_trans,
+    CASE WHEN d.run_obs IS NOT NULL THEN 'run' END AS obs_parts,
+    CASE WHEN d.run_act IS NOT NULL THEN 'run' END AS act_parts,
+    CASE WHEN d.run_rew IS NOT NULL THEN 'run' END AS rew_parts,
+    d.trans_parts,
+    1 - d.run_obs AS fidelity_obs,
+    1 - d.run_act AS fidelity_act,
+    1 - d.run_rew AS fidelity_rew,
+    1 - d.delta_trans AS fidelity_trans,
+    CASE WHEN coalesce(d.run_obs, d.run_act, d.run_rew, d.delta_trans) IS NOT NULL THEN
+        (coalesce(1 - d.run_obs, 0) + coalesce(1 - d.run_act, 0) + coalesce(1 - d.run_rew, 0) + coalesce(1 - d.delta_trans, 0))
+      / (CASE WHEN d.run_obs IS NULL THEN 0 ELSE 1 END + CASE WHEN d.run_act IS NULL THEN 0 ELSE 1 END
+       + CASE WHEN d.run_rew IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_trans IS NULL THEN 0 ELSE 1 END)
+    END AS fidelity_mean,
+    CAST(CASE WHEN d.run_obs IS NULL THEN 0 ELSE 1 END + CASE WHEN d.run_act IS NULL THEN 0 ELSE 1 END
+       + CASE WHEN d.run_rew IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_trans IS NULL THEN 0 ELSE 1 END AS INT) AS dimensions_known,
+    d.all_obs,
+    d.all_trans,
+    d.delta_beh,
+    surfaces.surface['obs'] AS surface_obs,
+    surfaces.surface['act'] AS surface_act,
+    surfaces.surface['rew'] AS surface_rew,
+    surfaces.surface['added'] AS tools_added,
+    surfaces.surface['removed'] AS tools_removed,
+    surfaces.surface['renamed'] AS tools_renamed,
+    surfaces.surface['changed'] AS tools_changed,
+    means.reward_sim,
+    means.reward_real,
+    halves.obs_00,
+    halves.obs_11,
+    halves.trans_00,
+    halves.trans_11,
+    halves.act_00,
+    halves.act_11,
+    rewards.rew_00,
+    rewards.rew_11
+FROM deltas AS d
+LEFT JOIN rewards ON rewards.trajectory_key = d.trajectory_key
+LEFT JOIN halves ON halves.trajectory_key = d.trajectory_key
+LEFT JOIN means ON means.trajectory_key = d.trajectory_key
+LEFT JOIN surfaces ON surfaces.trajectory_key = d.trajectory_key
+ORDER BY d.trajectory_key

@@ -1,0 +1,262 @@
+//! From runs to gaps and profiles, by the SQL in `queries/profile/`.
+//!
+//! A trajectory is recomputed, whole, if and only if its inputs changed: its
+//! runs, the rules, or [`ENGINE`]. Work goes over ranges of `trajectory_key`,
+//! each bounded in bytes, so payloads never cross a join of the whole table.
+
+use arrow::array::{Array as _, AsArray as _};
+use arrow::compute::{cast, concat_batches};
+use arrow::datatypes::{Int64Type, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::ScalarValue;
+
+use super::error::{EngineError, EngineResult};
+use super::session::Engine;
+use crate::import::Progress;
+use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
+
+/// Changes when the same runs give other numbers.
+const ENGINE: &str = "p1";
+
+/// Payload bytes per range, about.
+const RANGE_BYTES: u64 = 96 << 20;
+
+/// Calls per range at most.
+const RANGE_CALLS: u64 = 60_000;
+
+const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
+const PENDING: &str = include_str!("../../queries/profile/pending.sql");
+const SLOTS: &str = include_str!("../../queries/profile/slots.sql");
+const PAIRS: &str = include_str!("../../queries/profile/pairs.sql");
+const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
+const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
+
+/// What a profile run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ProfileReport {
+    /// Trajectories whose profile was computed.
+    pub trajectories: u64,
+    /// Calls that both arms have.
+    pub pairs: u64,
+    /// Calls that only one arm has.
+    pub one_sided: u64,
+    /// Trajectories whose profile stands as it was.
+    pub unchanged: u64,
+    /// The lake version that was made; the newest one if nothing was to do.
+    pub lake_version: i64,
+}
+
+/// Computes what is missing or out of date.
+///
+/// # Errors
+/// If no trajectory ran on both arms, or the lake cannot be read or written.
+pub async fn profile(
+    lake: &mut Lake,
+    _guard: WriteGuard,
+    progress: &dyn Progress,
+) -> EngineResult<ProfileReport> {
+    let engine = Engine::open(lake, &At::Newest).await?;
+    let (schema, comparable) = engine.query(COMPARABLE).await?;
+    engine.name_rows("comparable", &schema, comparable)?;
+    let parameters = [("engine", ScalarValue::from(ENGINE))];
+    let (pending_schema, pending) = engine.query_with(PENDING, &parameters).await?;
+    let pending = concat_batches(&pending_schema, &pending).map_err(LakeError::from)?;
+    let known = count(&engine, "SELECT count(*) FROM profiles_now").await?;
+    let base = engine.version().version;
+    if pending.num_rows() == 0 {
+        if known == 0 {
+            return Err(nothing(&engine).await?);
+        }
+        return Ok(ProfileReport {
+            unchanged: known,
+            lake_version: base,
+            ..ProfileReport::default()
+        });
+    }
+    let ranges = ranges(&pending, calls_per_range(lake).await?);
+    let id = format!("profile-{base}-{ENGINE}");
+    let (mut writer, started) = lake
+        .write(
+            "profile",
+            &id,
+            "fidelake profile",
+            &["call_gaps", "profiles"],
+        )
+        .await?;
+    if started == Started::Resumed {
+        progress.say("going on with a profile run that was interrupted");
+    }
+    let mut report = ProfileReport::default();
+    let total = pending.num_rows() as u64;
+    for (number, range) in ranges.iter().enumerate() {
+        if progress.stop() {
+            return Err(writer.interrupted().into());
+        }
+        let rows = pending.slice(range.start, range.len());
+        let (gaps, profiles) = compute(&engine, &pending_schema, rows, base).await?;
+        report.trajectories += profiles.num_rows() as u64;
+        let both = gaps.column_by_name("side").map(|side| {
+            side.as_string::<i32>()
+                .iter()
+                .filter(|side| *side == Some("both"))
+                .count() as u64
+        });
+        report.pairs += both.unwrap_or_default();
+        report.one_sided += gaps.num_rows() as u64 - both.unwrap_or_default();
+        let chunk = i64::try_from(number).unwrap_or(i64::MAX);
+        writer.push("call_gaps", chunk, gaps)?;
+        writer.push("profiles", chunk, profiles)?;
+        writer.end_chunk(chunk).await?;
+        failpoint::pass("profile:range");
+        progress.items(range.end as u64, total);
+    }
+    let recomputed = count_known(&engine, &pending).await?;
+    report.unchanged = known.saturating_sub(recomputed);
+    let last = i64::try_from(ranges.len()).unwrap_or(i64::MAX);
+    let version = writer.commit(last, serde_json::json!(report)).await?;
+    report.lake_version = version.version;
+    Ok(report)
+}
+
+/// Runs the queries of one range.
+async fn compute(
+    engine: &Engine,
+    pending_schema: &SchemaRef,
+    pending: RecordBatch,
+    generation: i64,
+) -> EngineResult<(RecordBatch, RecordBatch)> {
+    let keys = pending
+        .column_by_name("trajectory_key")
+        .map(|c| c.as_primitive::<Int64Type>().clone());
+    let bound = |at: usize| {
+        ScalarValue::Int64(
+            keys.as_ref()
+                .filter(|keys| at < keys.len())
+                .map(|keys| keys.value(at)),
+        )
+    };
+    let parameters = [
+        ("lo", bound(0)),
+        ("hi", bound(pending.num_rows().saturating_sub(1))),
+        ("generation", ScalarValue::Int64(Some(generation))),
+    ];
+    engine.name_rows("pending_range", pending_schema, vec![pending])?;
+    for (name, sql) in [("slots", SLOTS), ("pairs", PAIRS)] {
+        let (schema, rows) = engine.query_with(sql, &parameters).await?;
+        engine.name_rows(name, &schema, rows)?;
+    }
+    let gaps = conform(
+        "call_gaps",
+        engine.query_with(CALL_GAPS, &parameters).await?,
+    )?;
+    engine.name_rows("gaps", &gaps.schema(), vec![gaps.clone()])?;
+    let profiles = conform("profiles", engine.query_with(PROFILES, &parameters).await?)?;
+    Ok((gaps, profiles))
+}
+
+/// Gives query results the exact columns of a table.
+fn conform(
+    table: &str,
+    (schema, rows): (SchemaRef, Vec<RecordBatch>),
+) -> EngineResult<RecordBatch> {
+    let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
+    let wanted = schema::table(table)
+        .map(schema::TableSchema::arrow)
+        .ok_or_else(|| EngineError::Run(format!("there is no table {table}")))?;
+    let mut columns = Vec::with_capacity(wanted.fields().len());
+    for field in wanted.fields() {
+        let column = rows.column_by_name(field.name()).ok_or_else(|| {
+            EngineError::Run(format!(
+                "queries/profile: no column {} for table {table}",
+                field.name()
+            ))
+        })?;
+        columns.push(cast(column, field.data_type()).map_err(LakeError::from)?);
+    }
+    Ok(RecordBatch::try_new(wanted, columns).map_err(LakeError::from)?)
+}
+
+/// Cuts the trajectories, sorted by key, into ranges of about so many calls. All
+/// trajectories of one key stay together.
+fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Range<usize>> {
+    let number = |name: &str| {
+        let column = pending
+            .column_by_name(name)
+            .and_then(|c| cast(c, &arrow::datatypes::DataType::Int64).ok());
+        column.map(|c| c.as_primitive::<Int64Type>().clone())
+    };
+    let (Some(keys), Some(calls)) = (number("trajectory_key"), number("calls")) else {
+        return Vec::new();
+    };
+    let mut ranges = Vec::new();
+    let (mut start, mut size) = (0, 0u64);
+    for row in 0..keys.len() {
+        let own = u64::try_from(calls.value(row)).unwrap_or_default() + 1;
+        let new_key = row > start && keys.value(row) != keys.value(row - 1);
+        if new_key && size + own > per_range {
+            ranges.push(start..row);
+            (start, size) = (row, 0);
+        }
+        size += own;
+    }
+    if start < keys.len() {
+        ranges.push(start..keys.len());
+    }
+    ranges
+}
+
+/// So many calls make a range, from the mean size of an observation.
+async fn calls_per_range(lake: &Lake) -> EngineResult<u64> {
+    // Parquet files hold their text at about a sixth of its size.
+    const UNPACKED: u64 = 6;
+
+    let Some(table) = lake.pin(&At::Newest)?.table("observations").await? else {
+        return Ok(RANGE_CALLS);
+    };
+    let fail = |e: deltalake::DeltaTableError| EngineError::Run(e.to_string());
+    let snapshot = table.snapshot().map_err(fail)?;
+    let (mut bytes, mut rows) = (0u64, 0u64);
+    for file in snapshot.log_data() {
+        bytes += u64::try_from(file.size()).unwrap_or_default();
+        rows += file.num_records().unwrap_or_default() as u64;
+    }
+    if rows == 0 {
+        return Ok(RANGE_CALLS);
+    }
+    let each = (bytes * UNPACKED / rows).max(1);
+    Ok((RANGE_BYTES / each).clamp(100, RANGE_CALLS))
+}
+
+async fn count(engine: &Engine, sql: &str) -> EngineResult<u64> {
+    let (_, rows) = engine.query(sql).await?;
+    let value = rows
+        .first()
+        .map(|batch| batch.column(0).as_primitive::<Int64Type>().value(0));
+    Ok(u64::try_from(value.unwrap_or_default()).unwrap_or_default())
+}
+
+/// How many of the pending trajectories had a profile before.
+async fn count_known(engine: &Engine, pending: &RecordBatch) -> EngineResult<u64> {
+    engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
+    let sql = "SELECT count(*) FROM profiles_now AS p LEFT SEMI JOIN pending_range AS r
+               ON r.environment = p.environment AND r.trajectory_id = p.trajectory_id";
+    count(engine, sql).await
+}
+
+/// Why there is nothing to profile, and what to do.
+async fn nothing(engine: &Engine) -> EngineResult<EngineError> {
+    let sim = count(engine, "SELECT count(*) FROM runs WHERE arm = 'sim'").await?;
+    let real = count(engine, "SELECT count(*) FROM runs WHERE arm = 'real'").await?;
+    Ok(EngineError::NothingToProfile(match (sim, real) {
+        (0, 0) => "the lake has no runs yet: `fidelake import` brings them".into(),
+        (n, 0) => format!(
+            "all {n} runs are of arm sim: a profile needs the same trajectories on arm real as well (`fidelake import --arm real`)"
+        ),
+        (0, n) => format!(
+            "all {n} runs are of arm real: a profile needs the same trajectories on arm sim as well (`fidelake import --arm sim`)"
+        ),
+        (sim, real) => format!(
+            "no trajectory ran on both arms: the {sim} runs on sim and the {real} runs on real have no environment and trajectory_id in common"
+        ),
+    }))
+}
