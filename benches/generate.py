@@ -13,12 +13,39 @@ import pathlib
 SAMPLES = pathlib.Path(__file__).resolve().parent.parent / "sample_data"
 
 
+def plain(run: dict) -> dict:
+    """The same run with one type per field."""
+    kept = ("fidelake", "trajectory_id", "environment", "arm", "repeat", "environment_version", "task_id", "task")
+    small = {key: run[key] for key in kept if key in run}
+    small["calls"] = [
+        {
+            "turn": call["turn"],
+            "index": call["index"],
+            "id": call["id"],
+            "name": call["name"],
+            "arguments_raw": json.dumps(call["arguments"], ensure_ascii=False),
+            "result": {
+                "content": call["result"]["content"],
+                "is_error": call["result"]["is_error"],
+                "latency_ms": float(call["result"]["latency_ms"]),
+            },
+            "state_hash": call.get("state_hash"),
+        }
+        for call in run["calls"]
+    ]
+    return small
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--mib", type=int, default=256, help="size of the file, about")
     parser.add_argument("--pairs", type=int, help="stop after so many pairs of calls instead")
-    parser.add_argument("--no-catalog", action="store_true", help="leave the tool catalogs out")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="arguments as text, no catalogs: one type per field, so that readers which infer a schema can read it",
+    )
     options = parser.parse_args()
 
     runs = []
@@ -27,9 +54,7 @@ def main() -> None:
             run = json.loads(line)
             if run["repeat"] != 0:
                 continue
-            if options.no_catalog:
-                run.pop("catalog", None)
-            runs.append(run)
+            runs.append(plain(run) if options.plain else run)
 
     limit = options.mib << 20
     written = pairs = copy = 0

@@ -151,10 +151,19 @@ pub(crate) struct Identity {
     pub(crate) trajectory_key: i64,
     pub(crate) run_id: Key,
     pub(crate) content_hash: Key,
-    pub(crate) call_keys: Vec<Key>,
+    /// Keys of its calls, where they cannot be taken from the rows.
+    pub(crate) call_keys: Option<Vec<Key>>,
 }
 
 impl Identity {
+    /// With the keys of the calls, for a run that is stored masked.
+    pub(crate) fn with_call_keys(run: &Run<'_>) -> Self {
+        Self {
+            call_keys: Some(run.calls.iter().map(call_key).collect()),
+            ..Self::of(run)
+        }
+    }
+
     pub(crate) fn of(run: &Run<'_>) -> Self {
         let repeat = run.repeat.to_string();
         let parts = [
@@ -169,7 +178,7 @@ impl Identity {
             trajectory_key: trajectory_key(&run.environment, &run.trajectory_id),
             run_id: Key::of_parts(&parts),
             content_hash: run.content_hash,
-            call_keys: run.calls.iter().map(call_key).collect(),
+            call_keys: None,
         }
     }
 }

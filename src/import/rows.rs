@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use fidelake_core::json::key::Key;
-use fidelake_core::json::{Flags, Kind, Node, Structured, canonical, structured};
-use fidelake_core::model::{Evidence, OutcomeRules, argument_status, truncation};
+use fidelake_core::json::key::{Key, call_key_of};
+use fidelake_core::json::{
+    Doc, Flags, Kind, Node, Structured, StructuredRule, canonical, structured_doc,
+};
+use fidelake_core::model::{Evidence, OutcomeRules, argument_status, truncation, truncation_mark};
 
 use super::columns::Table;
 use crate::formats::run::{Answer, Call, Content, Identity, Message, Run};
@@ -100,8 +102,13 @@ impl Rows {
         for (position, message) in run.messages.iter().enumerate() {
             self.message(&common, position, message);
         }
-        for (call, key) in run.calls.iter().zip(&identity.call_keys) {
-            self.call(&common, call, *key);
+        for (at, call) in run.calls.iter().enumerate() {
+            // Keys of a masked run were taken before masking.
+            let key = identity
+                .call_keys
+                .as_ref()
+                .and_then(|keys| keys.get(at).copied());
+            self.call(&common, call, key);
             if let Some(answer) = &call.result {
                 self.observation(&common, call, answer, rules);
             }
@@ -139,7 +146,7 @@ impl Rows {
             .end_row();
     }
 
-    fn call(&mut self, common: &Common<'_>, call: &Call<'_>, key: Key) {
+    fn call(&mut self, common: &Common<'_>, call: &Call<'_>, key: Option<Key>) {
         let name = call.name.as_deref().unwrap_or_default();
         let raw = call.arguments.as_deref().unwrap_or_default();
         let (status, doc) = argument_status(name, raw);
@@ -154,6 +161,9 @@ impl Rows {
         if let Some(time) = &call.started_at {
             flags |= zone_flag(time);
         }
+        let key = key.unwrap_or_else(|| {
+            call_key_of(name, form.as_ref().map(|(text, _)| text.as_str()), raw)
+        });
         let row = &mut self.calls;
         common
             .start(row)
@@ -192,9 +202,13 @@ impl Rows {
             rpc_code: answer.rpc_code,
             error_type: answer.error_type.as_deref(),
             text: &content.said,
-            structured: None,
+            structured: content.doc.as_ref().map(Doc::root),
         });
-        let found = answer.content.and_then(|_| truncation(&content.said));
+        // A text that spells a whole value was not cut inside it.
+        let found = match &content.doc {
+            Some(_) => truncation_mark(&content.said),
+            None => truncation(&content.said),
+        };
         let (truncated, truncated_rule) = match (answer.truncated, found) {
             (Some(given), None) => (Some(given), Some("given")),
             // `truncated: false` beside a cut text occurs: the rule is believed, the flag is kept in its name.
@@ -339,6 +353,8 @@ struct Said<'d> {
     kind: &'static str,
     /// The words of the answer, for rules that read.
     said: Cow<'d, str>,
+    /// The value that the text spells.
+    doc: Option<Doc<'d>>,
     structured: Option<Structured>,
     rule: Option<&'static str>,
     flags: Flags,
@@ -359,14 +375,14 @@ fn read_content<'d>(answer: &Answer<'d>) -> Said<'d> {
             _ => {
                 let words = node.get_str("message").unwrap_or_else(|| node.raw());
                 let mut said = plain(Some(node.raw()), "json", words);
-                said.structured = Some(Structured::of(node));
+                said.structured = Some(Structured::of(node, StructuredRule::Json));
                 said.rule = Some("given_json");
                 said
             }
         },
     };
     if let Some(given) = answer.structured {
-        said.structured = Some(Structured::of(given));
+        said.structured = Some(Structured::of(given, StructuredRule::Json));
         said.rule = Some("structured_content");
     }
     said
@@ -377,6 +393,7 @@ fn plain<'d>(text: Option<&'d str>, kind: &'static str, said: &'d str) -> Said<'
         text: text.map(Cow::Borrowed),
         kind,
         said: Cow::Borrowed(said),
+        doc: None,
         structured: None,
         rule: None,
         flags: Flags::NONE,
@@ -393,9 +410,10 @@ fn from_text<'d>(
     if node.has_lone_surrogate() {
         said.flags |= Flags::LONE_SURROGATE;
     }
-    if let Some(found) = structured(text) {
-        said.rule = Some(names[usize::from(found.rule.name() == "python_repr")]);
-        said.structured = Some(found);
+    if let Some((doc, rule)) = structured_doc(text) {
+        said.rule = Some(names[usize::from(rule == StructuredRule::PythonRepr)]);
+        said.structured = Some(Structured::of(doc.root(), rule));
+        said.doc = Some(doc);
     }
     said
 }
@@ -425,7 +443,8 @@ fn from_parts(node: Node<'_>) -> Said<'_> {
         text: Some(Cow::Borrowed(node.raw())),
         kind: "parts",
         said: Cow::Owned(texts.join("\n")),
-        structured: Some(Structured::of(node)),
+        doc: None,
+        structured: Some(Structured::of(node, StructuredRule::Json)),
         rule: Some("parts"),
         flags: Flags::NONE,
     }

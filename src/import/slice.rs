@@ -156,7 +156,7 @@ impl Slice<'_> {
         if masked_doc.is_some() {
             let names = read_record(self.job.format, &doc, &context, &mut |mut run| {
                 self.repeat(&mut run);
-                identity = Some(Identity::of(&run));
+                identity = Some(Identity::with_call_keys(&run));
             });
             if let Err(reject) = names {
                 return self.refuse(span, &text, reject);
@@ -190,7 +190,7 @@ impl Slice<'_> {
         if any {
             mcp_wire::read(text, &context, &mut |mut run, _| {
                 self.repeat(&mut run);
-                identities.push_back(Identity::of(&run));
+                identities.push_back(Identity::with_call_keys(&run));
             });
         }
         let stored = if any { masked_text.as_str() } else { text };

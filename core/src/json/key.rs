@@ -93,12 +93,17 @@ impl fmt::Debug for Key {
 /// count as `{}`.
 #[must_use]
 pub fn call_key(name: &str, arguments: Option<Node<'_>>, raw: &str) -> Key {
-    match arguments {
-        Some(node) if node.kind() == Kind::Object => {
-            Key::of_parts(&["object", name, &canonical(node).0])
-        }
-        _ if raw.trim().is_empty() => Key::of_parts(&["object", name, "{}"]),
-        _ => Key::of_parts(&["text", name, raw.trim()]),
+    let object = arguments.filter(|node| node.kind() == Kind::Object);
+    call_key_of(name, object.map(|node| canonical(node).0).as_deref(), raw)
+}
+
+/// As [`call_key`], from the canonical form of arguments that are an object.
+#[must_use]
+pub fn call_key_of(name: &str, object: Option<&str>, raw: &str) -> Key {
+    match object {
+        Some(form) => Key::of_parts(&["object", name, form]),
+        None if raw.trim().is_empty() => Key::of_parts(&["object", name, "{}"]),
+        None => Key::of_parts(&["text", name, raw.trim()]),
     }
 }
 

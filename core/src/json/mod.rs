@@ -27,4 +27,4 @@ pub use flags::Flags;
 pub use number::{Decimal, canonical_number};
 pub use parse::{ParseError, ParseErrorKind};
 pub use split::{Piece, Splitter};
-pub use structured::{Structured, StructuredRule, structured};
+pub use structured::{Structured, StructuredRule, structured, structured_doc};

@@ -30,7 +30,7 @@ impl StructuredRule {
 pub struct Structured {
     /// How it was found.
     pub rule: StructuredRule,
-    /// Canonical form. A base64 text of [`BLOB_CHARS`] characters or more stands
+    /// Canonical form. A base64 text of 1,024 characters or more stands
     /// there as `"blob:<hash>:<characters>"`: bytes are compared by hash, never as text.
     pub canonical: String,
     /// What was odd.
@@ -38,7 +38,7 @@ pub struct Structured {
 }
 
 /// From this length on, a text of base64 characters only is a blob.
-pub const BLOB_CHARS: usize = 1024;
+const BLOB_CHARS: usize = 1024;
 
 /// Finds the value that a text spells, or `None` if it is just text.
 ///
@@ -50,30 +50,33 @@ pub const BLOB_CHARS: usize = 1024;
 /// ```
 #[must_use]
 pub fn structured(text: &str) -> Option<Structured> {
+    let (doc, rule) = structured_doc(text)?;
+    Some(Structured::of(doc.root(), rule))
+}
+
+/// As [`structured`], for callers that go on reading the value themselves.
+#[must_use]
+pub fn structured_doc(text: &str) -> Option<(Doc<'_>, StructuredRule)> {
     let first = *text.trim_ascii_start().as_bytes().first()?;
     let maybe_json = matches!(
         first,
         b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b'N' | b'I' | b't' | b'f' | b'n'
     );
-    if maybe_json {
-        if let Ok(doc) = Doc::parse(text) {
-            return Some(describe(doc.root(), StructuredRule::Json));
-        }
+    if maybe_json && let Ok(doc) = Doc::parse(text) {
+        return Some((doc, StructuredRule::Json));
     }
     let maybe_python = matches!(first, b'{' | b'[' | b'(' | b'\'' | b'N' | b'T' | b'F');
-    if maybe_python {
-        if let Ok(doc) = Doc::parse_python(text) {
-            return Some(describe(doc.root(), StructuredRule::PythonRepr));
-        }
+    if maybe_python && let Ok(doc) = Doc::parse_python(text) {
+        return Some((doc, StructuredRule::PythonRepr));
     }
     None
 }
 
 impl Structured {
-    /// The value at a node, for answers that were structured from the start.
+    /// The value at a node, found by `rule`.
     #[must_use]
-    pub fn of(node: Node<'_>) -> Self {
-        describe(node, StructuredRule::Json)
+    pub fn of(node: Node<'_>, rule: StructuredRule) -> Self {
+        describe(node, rule)
     }
 }
 

@@ -21,5 +21,5 @@ pub use arguments::{ArgumentStatus, argument_status};
 pub use derive::{Derived, Evidence, OutcomeRules};
 pub use outcome::Outcome;
 pub use text_rules::{RuleError, TextRule};
-pub use truncation::truncation;
+pub use truncation::{truncation, truncation_mark};
 pub use words::{Arm, CallStatus, Origin};

@@ -59,6 +59,12 @@ const TAIL: usize = 240;
 static MARKS_EACH: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| compile(MARKS));
 static END_MARKS_EACH: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| compile(END_MARKS));
 
+/// What every mark contains at least one of.
+static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = r"(?i)truncated|trimmed|clipped|omitted|cut off|\d (?:more |of [\d,]{1,12} )?(?:characters|chars|bytes|lines|tokens|words|items)| more (?:characters|chars|bytes|lines|items|rows)";
+    Regex::new(words).ok()
+});
+
 fn compile(table: &[(&'static str, &str)]) -> Vec<(&'static str, Regex)> {
     table
         .iter()
@@ -78,17 +84,28 @@ fn compile(table: &[(&'static str, &str)]) -> Vec<(&'static str, Regex)> {
 /// ```
 #[must_use]
 pub fn truncation(text: &str) -> Option<&'static str> {
-    let marked = memchr::memmem::find(text.as_bytes(), b"...").is_some()
-        || memchr::memmem::find(text.as_bytes(), "…".as_bytes()).is_some()
-        || memchr::memchr3(b'[', b'<', b'(', text.as_bytes()).is_some();
+    truncation_mark(text).or_else(|| cut_value(text))
+}
+
+/// The marks only, for a text that is known to be a whole value.
+#[must_use]
+pub fn truncation_mark(text: &str) -> Option<&'static str> {
+    // One pass over the words without which no mark is made.
+    if WORDS.as_ref().is_some_and(|words| !words.is_match(text)) {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let marked = memchr::memmem::find(bytes, b"...").is_some()
+        || memchr::memmem::find(bytes, "…".as_bytes()).is_some()
+        || memchr::memchr3(b'[', b'<', b'(', bytes).is_some();
     if marked && let Some((name, _)) = MARKS_EACH.iter().find(|(_, mark)| mark.is_match(text)) {
         return Some(name);
     }
     let end = tail(text);
-    if let Some((name, _)) = END_MARKS_EACH.iter().find(|(_, mark)| mark.is_match(end)) {
-        return Some(name);
-    }
-    cut_value(text)
+    END_MARKS_EACH
+        .iter()
+        .find(|(_, mark)| mark.is_match(end))
+        .map(|(name, _)| *name)
 }
 
 fn tail(text: &str) -> &str {
