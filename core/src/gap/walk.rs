@@ -193,6 +193,14 @@ impl<S: Sink> Walk<'_, '_, S> {
                         to: at + name.len() - 1,
                         escaped: key.escaped,
                     };
+                    // Only sorted keys can be merged.
+                    let falls = |side: Side<'_>, before: Option<Key>, key: Key| {
+                        before.is_some_and(|b| order(side, b, side, key) == Ordering::Greater)
+                    };
+                    if falls(self.left, left_before, key) || falls(self.right, right_before, other)
+                    {
+                        return Err(Malformed);
+                    }
                     self.sink.key(self.left.slice(key.from, key.to));
                     (self.left.at, self.right.at) = (key.to + 1, other.to + 1);
                     self.value(depth + 1)?;
