@@ -3,12 +3,15 @@
 //! Data goes to standard output, talk to standard error. A closed pipe is success.
 
 mod compact;
+mod functions;
 mod import;
 mod log;
 mod printer;
 mod profile;
 mod repair;
 mod schema;
+mod shell;
+mod sql;
 mod vacuum;
 
 use std::path::PathBuf;
@@ -154,6 +157,10 @@ enum Command {
     Vacuum(vacuum::VacuumArgs),
     /// Describe the tables, or the columns of one
     Schema(schema::SchemaArgs),
+    /// Ask the lake in SQL
+    Sql(sql::SqlArgs),
+    /// Describe the SQL functions that fidelake adds
+    Functions(functions::FunctionsArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -192,6 +199,8 @@ pub fn main() -> ExitCode {
             Command::Compact(args) => compact::run(args, global, &printer).await,
             Command::Vacuum(args) => vacuum::run(args, global, &printer).await,
             Command::Schema(args) => schema::run(args, &printer),
+            Command::Sql(args) => sql::run(args, global, &printer).await,
+            Command::Functions(args) => functions::run(args, &printer),
         }
     });
     // Threads that still read ahead end with the process.
