@@ -11,6 +11,7 @@ mod profile;
 mod repair;
 mod schema;
 mod shell;
+mod slice;
 mod sql;
 mod vacuum;
 
@@ -161,6 +162,8 @@ enum Command {
     Sql(sql::SqlArgs),
     /// Describe the SQL functions that fidelake adds
     Functions(functions::FunctionsArgs),
+    /// Show where the arms differ, by any columns
+    Slice(slice::SliceArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -201,6 +204,7 @@ pub fn main() -> ExitCode {
             Command::Schema(args) => schema::run(args, &printer),
             Command::Sql(args) => sql::run(args, global, &printer).await,
             Command::Functions(args) => functions::run(args, &printer),
+            Command::Slice(args) => slice::run(args, global, &printer).await,
         }
     });
     // Threads that still read ahead end with the process.
