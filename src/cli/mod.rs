@@ -11,6 +11,7 @@ mod profile;
 mod repair;
 mod schema;
 mod shell;
+mod show;
 mod slice;
 mod sql;
 mod vacuum;
@@ -164,6 +165,8 @@ enum Command {
     Functions(functions::FunctionsArgs),
     /// Show where the arms differ, by any columns
     Slice(slice::SliceArgs),
+    /// Show a trajectory on both arms side by side
+    Show(show::ShowArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -205,6 +208,7 @@ pub fn main() -> ExitCode {
             Command::Sql(args) => sql::run(args, global, &printer).await,
             Command::Functions(args) => functions::run(args, &printer),
             Command::Slice(args) => slice::run(args, global, &printer).await,
+            Command::Show(args) => show::run(args, global, &printer).await,
         }
     });
     // Threads that still read ahead end with the process.
