@@ -3,12 +3,17 @@
 //! Data goes to standard output, talk to standard error. A closed pipe is success.
 
 mod compact;
+mod functions;
 mod import;
 mod log;
 mod printer;
 mod profile;
 mod repair;
 mod schema;
+mod shell;
+mod show;
+mod slice;
+mod sql;
 mod vacuum;
 
 use std::path::PathBuf;
@@ -154,6 +159,14 @@ enum Command {
     Vacuum(vacuum::VacuumArgs),
     /// Describe the tables, or the columns of one
     Schema(schema::SchemaArgs),
+    /// Ask the lake in SQL
+    Sql(sql::SqlArgs),
+    /// Describe the SQL functions that fidelake adds
+    Functions(functions::FunctionsArgs),
+    /// Show where the arms differ, by any columns
+    Slice(slice::SliceArgs),
+    /// Show a trajectory on both arms side by side
+    Show(show::ShowArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -192,6 +205,10 @@ pub fn main() -> ExitCode {
             Command::Compact(args) => compact::run(args, global, &printer).await,
             Command::Vacuum(args) => vacuum::run(args, global, &printer).await,
             Command::Schema(args) => schema::run(args, &printer),
+            Command::Sql(args) => sql::run(args, global, &printer).await,
+            Command::Functions(args) => functions::run(args, &printer),
+            Command::Slice(args) => slice::run(args, global, &printer).await,
+            Command::Show(args) => show::run(args, global, &printer).await,
         }
     });
     // Threads that still read ahead end with the process.

@@ -10,7 +10,7 @@ use arrow::datatypes::SchemaRef;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::import::Progress;
-use crate::report::{OutputError, OutputFormat, write_batches};
+use crate::report::{LineWriter, OutputError, OutputFormat, write_batches};
 
 /// Where a command prints.
 #[derive(Debug)]
@@ -46,6 +46,14 @@ impl Printer {
         writeln!(out, "{text}")?;
         out.flush()?;
         Ok(())
+    }
+
+    /// Rows of data as they come, in a format made of lines.
+    pub(crate) fn stream(
+        &self,
+        schema: &SchemaRef,
+    ) -> Result<LineWriter<io::BufWriter<io::Stdout>>, OutputError> {
+        LineWriter::new(schema, self.format, io::BufWriter::new(io::stdout()))
     }
 
     /// Rows of data in the chosen format.

@@ -4,8 +4,10 @@
 mod error;
 pub mod functions;
 mod profile;
+mod rows;
 mod session;
 
 pub use error::{EngineError, EngineResult};
 pub use profile::{ProfileReport, profile};
+pub use rows::Rows;
 pub use session::{Engine, bare_context};

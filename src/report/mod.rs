@@ -1,5 +1,21 @@
-//! What several commands print: tables in every output format.
+//! What several commands print: tables in every output format, texts made safe
+//! for a terminal, slices, and two runs side by side.
 
+mod heat;
+mod named;
 mod output;
+mod pair;
+mod screen;
+mod slice;
+mod statements;
 
-pub use output::{OutputError, OutputFormat, write_batches};
+pub use heat::{Heat, HeatCell, HeatError};
+pub use named::{NAMED, NamedQuery};
+pub use output::{LineWriter, OutputError, OutputFormat, write_batches};
+pub use pair::{
+    Call, Limits, Pair, PairError, Profile, Run, Step, batch as pair_batch, draw as draw_pair,
+    load as load_pair,
+};
+pub use screen::{Ink, Screen, fit, padded, safe, safe_lines};
+pub use slice::{Cell, Dimension, Slice, SliceError, Sliced};
+pub use statements::{Statements, statements};

@@ -8,6 +8,8 @@ use arrow::error::ArrowError;
 use arrow::util::display::FormatOptions;
 use clap::ValueEnum;
 
+use super::screen::{safe, safe_lines};
+
 /// How data is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
@@ -54,14 +56,8 @@ pub fn write_batches(
     match format {
         OutputFormat::Table => {
             let options = FormatOptions::default().with_null("-");
-            let table = if batches.is_empty() {
-                let empty = RecordBatch::new_empty(schema.clone());
-                arrow::util::pretty::pretty_format_batches_with_options(&[empty], &options)?
-                    .to_string()
-            } else {
-                arrow::util::pretty::pretty_format_batches_with_options(batches, &options)?
-                    .to_string()
-            };
+            let shown = shown(schema, batches, &options)?;
+            let table = arrow::util::pretty::pretty_format_batches_with_options(&shown, &options)?;
             writeln!(out, "{table}")?;
         }
         OutputFormat::Json | OutputFormat::Ndjson => {
@@ -77,21 +73,13 @@ pub fn write_batches(
                 out.write_all(&bytes)?;
                 writeln!(out)?;
             } else {
-                let mut bytes = Vec::new();
-                let mut writer = builder.build::<_, arrow::json::writer::LineDelimited>(&mut bytes);
-                writer.write_batches(&batches.iter().collect::<Vec<_>>())?;
-                writer.finish()?;
-                out.write_all(&bytes)?;
+                let mut lines = LineWriter::new(schema, format, out)?;
+                batches.iter().try_for_each(|batch| lines.write(batch))?;
             }
         }
         OutputFormat::Csv => {
-            let mut writer = arrow::csv::WriterBuilder::new()
-                .with_header(true)
-                .build(&mut *out);
-            writer.write(&RecordBatch::new_empty(schema.clone()))?;
-            for batch in batches {
-                writer.write(&flat(batch)?)?;
-            }
+            let mut lines = LineWriter::new(schema, format, out)?;
+            batches.iter().try_for_each(|batch| lines.write(batch))?;
         }
         OutputFormat::Parquet => {
             if io::stdout().is_terminal() {
@@ -108,6 +96,99 @@ pub fn write_batches(
         }
     }
     Ok(())
+}
+
+/// Rows written as they come, in one of the formats that are made of lines.
+#[derive(Debug)]
+pub struct LineWriter<W> {
+    out: W,
+    csv: bool,
+}
+
+impl<W: Write> LineWriter<W> {
+    /// Writes the head line of CSV; any other format is NDJSON.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn new(schema: &SchemaRef, format: OutputFormat, mut out: W) -> Result<Self, OutputError> {
+        let csv = format == OutputFormat::Csv;
+        if csv {
+            let head = flat(&RecordBatch::new_empty(schema.clone()))?;
+            let mut writer = arrow::csv::WriterBuilder::new()
+                .with_header(true)
+                .build(&mut out);
+            writer.write(&head)?;
+        }
+        Ok(Self { out, csv })
+    }
+
+    /// Writes rows.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), OutputError> {
+        if self.csv {
+            let mut writer = arrow::csv::WriterBuilder::new()
+                .with_header(false)
+                .build(&mut self.out);
+            writer.write(&flat(batch)?)?;
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let builder = arrow::json::WriterBuilder::new().with_explicit_nulls(true);
+        let mut writer = builder.build::<_, arrow::json::writer::LineDelimited>(&mut bytes);
+        writer.write(batch)?;
+        writer.finish()?;
+        self.out.write_all(&bytes)?;
+        Ok(())
+    }
+
+    /// Everything is written.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        Ok(self.out.flush()?)
+    }
+}
+
+/// The cells as texts that are safe on a terminal: payloads are not trusted.
+fn shown(
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    options: &FormatOptions<'_>,
+) -> Result<Vec<RecordBatch>, ArrowError> {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, StringArray};
+    use arrow::datatypes::{DataType, Field, Schema};
+
+    let fields = schema.fields().iter();
+    let texts = fields
+        .map(|f| Field::new(safe(f.name()), DataType::Utf8, true))
+        .collect::<Vec<_>>();
+    let texts = Arc::new(Schema::new(texts));
+    if batches.is_empty() {
+        return Ok(vec![RecordBatch::new_empty(texts)]);
+    }
+    let cells = |column: &ArrayRef| -> Result<ArrayRef, ArrowError> {
+        let formatter = arrow::util::display::ArrayFormatter::try_new(column, options)?;
+        let rows = (0..column.len()).map(|row| {
+            let text = formatter.value(row).try_to_string()?;
+            Ok(Some(safe_lines(&text).into_owned()))
+        });
+        Ok(Arc::new(rows.collect::<Result<StringArray, ArrowError>>()?))
+    };
+    let batch = |batch: &RecordBatch| {
+        let columns = batch
+            .columns()
+            .iter()
+            .map(cells)
+            .collect::<Result<Vec<_>, _>>()?;
+        let rows = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&texts), columns, &rows)
+    };
+    batches.iter().map(batch).collect()
 }
 
 /// CSV has no lists: they are written as JSON texts.
@@ -136,4 +217,46 @@ fn flat(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         fields.push(Arc::new(Field::new(field.name(), DataType::Utf8, true)));
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+
+    fn written(format: OutputFormat) -> String {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a\x1b]0;x\x07"), None]));
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap();
+        let mut out = Vec::new();
+        write_batches(
+            &batch.schema(),
+            &[batch.clone(), batch.slice(1, 1)],
+            format,
+            &mut out,
+        )
+        .unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_table_shows_no_escape_sequences() {
+        let table = written(OutputFormat::Table);
+        assert!(table.contains("| 1 | a\\u{1b}]0;x\\u{7} |"), "{table}");
+        assert!(table.contains("| 2 | -"), "{table}");
+    }
+
+    #[test]
+    fn lines_have_one_head() {
+        assert_eq!(written(OutputFormat::Csv), "n,t\n1,a\x1b]0;x\x07\n2,\n2,\n");
+        let lines = written(OutputFormat::Ndjson);
+        assert_eq!(lines.lines().count(), 3);
+        assert!(
+            lines.starts_with(r#"{"n":1,"t":"a\u001b]0;x\u0007"}"#),
+            "{lines}"
+        );
+    }
 }

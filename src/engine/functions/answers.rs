@@ -46,7 +46,7 @@ fn fields() -> Fields {
 }
 
 /// A stored answer: its canonical value, else its text.
-pub(super) fn stored<'a>(
+pub(crate) fn stored<'a>(
     structured: Option<&'a str>,
     content: Option<&'a str>,
     rule: Option<&str>,

@@ -8,10 +8,12 @@ mod align;
 mod along;
 mod answers;
 mod catalogs;
+mod fields;
 mod noise;
 mod region;
 mod texts;
 
+pub(crate) use answers::stored;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
@@ -70,6 +72,7 @@ pub fn all() -> Vec<Function> {
     all.extend(texts::functions());
     all.extend(answers::functions());
     all.extend(catalogs::functions());
+    all.extend(fields::functions());
     all.extend(noise::functions());
     all.extend(align::functions());
     all.extend(along::functions());

@@ -1,0 +1,274 @@
+//! A heat table: two columns of a slice against each other. The one file that
+//! uses polars.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow::error::ArrowError;
+use polars::frame::PivotColumnNaming;
+use polars::prelude::{
+    Column, DataFrame, IntoLazy as _, PlSmallStr, PolarsError, by_name, element,
+};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::screen::{Ink, Screen, fit, padded};
+
+/// Why a heat table could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HeatError {
+    /// The frame.
+    #[error("the heat table: {0}")]
+    Frame(#[from] PolarsError),
+    /// Arrow.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}
+
+/// Gaps by rows and columns, both in the order in which they first occur.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// What the rows are.
+    pub of_rows: String,
+    /// What the columns are.
+    pub of_columns: String,
+    rows: Vec<String>,
+    columns: Vec<String>,
+    /// `cells[row][column]`; null: no such cell, or its gap is not known.
+    cells: Vec<Vec<Option<f64>>>,
+}
+
+/// A cell of [`Heat::new`]: row, column and gap.
+pub type HeatCell = (Option<String>, Option<String>, Option<f64>);
+
+/// How a missing value of a column is shown.
+const NO_VALUE: &str = "-";
+
+/// Widest label of a row, and of a column.
+const LABEL: usize = 40;
+
+/// A number needs this: `1.000`.
+const NUMBER: usize = 5;
+
+/// Backgrounds of the 256-colour palette, from no gap to a whole one; each
+/// reads with black letters.
+const SHADES: [u8; 7] = [194, 192, 228, 222, 216, 210, 203];
+
+impl Heat {
+    /// Turns cells into a table.
+    ///
+    /// # Errors
+    /// If a cell occurs twice: a fault of this program.
+    pub fn new(of_rows: &str, of_columns: &str, cells: &[HeatCell]) -> Result<Self, HeatError> {
+        let (rows, row_codes) = coded(cells.iter().map(|c| c.0.as_deref()));
+        let (columns, column_codes) = coded(cells.iter().map(|c| c.1.as_deref()));
+        // Codes instead of names: a value may be called like a column of the frame.
+        let names: Vec<String> = (0..columns.len()).map(|code| format!("c{code}")).collect();
+        let on: Vec<&str> = column_codes
+            .iter()
+            .map(|&code| names[code].as_str())
+            .collect();
+        let row_codes: Vec<u32> = row_codes
+            .iter()
+            .filter_map(|&code| u32::try_from(code).ok())
+            .collect();
+        let gaps: Vec<Option<f64>> = cells.iter().map(|c| c.2).collect();
+        let frame = DataFrame::new_infer_height(vec![
+            Column::new("row".into(), row_codes),
+            Column::new("on".into(), on),
+            Column::new("gap".into(), gaps),
+        ])?;
+        let wanted = DataFrame::new_infer_height(vec![Column::new("on".into(), names.as_slice())])?;
+        let pivoted = frame
+            .lazy()
+            .pivot(
+                by_name(["on"], true, false),
+                Arc::new(wanted),
+                by_name(["row"], true, false),
+                by_name(["gap"], true, false),
+                element().first(),
+                true,
+                PlSmallStr::from_static("_"),
+                PivotColumnNaming::Auto,
+            )
+            .collect()?;
+        let mut table = vec![vec![None; columns.len()]; rows.len()];
+        let order: Vec<Option<u32>> = pivoted.column("row")?.u32()?.iter().collect();
+        for (at, name) in names.iter().enumerate() {
+            for (row, gap) in order.iter().zip(pivoted.column(name)?.f64()?.iter()) {
+                let row = row.and_then(|row| table.get_mut(usize::try_from(row).ok()?));
+                if let Some(row) = row {
+                    row[at] = gap;
+                }
+            }
+        }
+        let (of_rows, of_columns) = (of_rows.to_owned(), of_columns.to_owned());
+        Ok(Self {
+            of_rows,
+            of_columns,
+            rows,
+            columns,
+            cells: table,
+        })
+    }
+
+    /// The table as rows: the row's value, then one column of gaps per value of
+    /// the other.
+    ///
+    /// # Errors
+    /// Never for a table of [`Heat::new`].
+    pub fn batch(&self) -> Result<RecordBatch, HeatError> {
+        let labels: ArrayRef = Arc::new(StringArray::from_iter_values(&self.rows));
+        let mut columns = vec![(self.of_rows.clone(), labels, true)];
+        for (at, name) in self.columns.iter().enumerate() {
+            let gaps: Float64Array = self.cells.iter().map(|row| row[at]).collect();
+            columns.push((name.clone(), Arc::new(gaps), true));
+        }
+        Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
+    }
+
+    /// The table for people. Where the screen is too narrow for all columns they
+    /// follow in further blocks.
+    #[must_use]
+    pub fn draw(&self, screen: &Screen) -> String {
+        let corner = format!("{} \\ {}", self.of_rows, self.of_columns);
+        let left = self
+            .rows
+            .iter()
+            .map(|r| fit(r, LABEL).width())
+            .chain([fit(&corner, LABEL).width()])
+            .max();
+        let left = left.unwrap_or(0).min(screen.width / 2);
+        let widths: Vec<usize> = self
+            .columns
+            .iter()
+            .map(|c| {
+                fit(c, LABEL)
+                    .width()
+                    .max(NUMBER)
+                    .min(screen.width - left - 2)
+            })
+            .collect();
+        let mut out = String::new();
+        let mut from = 0;
+        while from < self.columns.len() {
+            let mut used = left;
+            let fits = widths[from..].iter().take_while(|&&w| {
+                used += w + 2;
+                used <= screen.width
+            });
+            let to = from + fits.count().max(1);
+            if from > 0 {
+                out.push('\n');
+            }
+            let mut head = padded(&corner, left);
+            for at in from..to {
+                let _ = write!(
+                    head,
+                    "  {}",
+                    right(&fit(&self.columns[at], widths[at]), widths[at])
+                );
+            }
+            let _ = writeln!(out, "{}", screen.ink(Ink::Bold, &head));
+            for (name, cells) in self.rows.iter().zip(&self.cells) {
+                out.push_str(&padded(name, left));
+                for at in from..to {
+                    let _ = write!(out, " {}", shaded(cells[at], widths[at], screen));
+                }
+                out.push('\n');
+            }
+            from = to;
+        }
+        out.truncate(out.trim_end_matches('\n').len());
+        out
+    }
+}
+
+fn right(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+fn shaded(gap: Option<f64>, width: usize, screen: &Screen) -> String {
+    let Some(gap) = gap else {
+        return format!(" {}", right(NO_VALUE, width));
+    };
+    let text = right(&format!("{gap:.3}"), width);
+    if !screen.colour {
+        return format!(" {text}");
+    }
+    // Small gaps matter: the square root spreads them.
+    let at = (gap.clamp(0.0, 1.0).sqrt() * (SHADES.len() - 1) as f64).round() as usize;
+    format!("\x1b[30;48;5;{}m {text}\x1b[0m", SHADES[at])
+}
+
+/// The distinct values in the order of their first occurrence, and each cell's place among them.
+fn coded<'v>(values: impl Iterator<Item = Option<&'v str>>) -> (Vec<String>, Vec<usize>) {
+    let mut known: Vec<String> = vec![];
+    let mut codes = std::collections::HashMap::new();
+    let places = values.map(|value| {
+        *codes.entry(value).or_insert_with(|| {
+            known.push(value.unwrap_or(NO_VALUE).to_owned());
+            known.len() - 1
+        })
+    });
+    let places = places.collect();
+    (known, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heat() -> Heat {
+        let cell = |row: &str, column: Option<&str>, gap| {
+            (Some(row.to_owned()), column.map(str::to_owned), gap)
+        };
+        let cells = [
+            cell("book", Some("ok"), Some(0.25)),
+            cell("book", Some("row"), None),
+            cell("row\x1b[2J", None, Some(1.0)),
+            cell("row\x1b[2J", Some("ok"), Some(0.0)),
+        ];
+        Heat::new("api", "outcome", &cells).unwrap()
+    }
+
+    #[test]
+    fn cells_find_their_place() {
+        let heat = heat();
+        assert_eq!(heat.columns, ["ok", "row", "-"]);
+        assert_eq!(
+            heat.cells,
+            [[Some(0.25), None, None], [Some(0.0), None, Some(1.0)]]
+        );
+        let batch = heat.batch().unwrap();
+        assert_eq!((batch.num_rows(), batch.num_columns()), (2, 4));
+    }
+
+    #[test]
+    fn drawn_plainly_and_in_colour() {
+        let plain = heat().draw(&Screen {
+            width: 80,
+            colour: false,
+        });
+        assert_eq!(
+            plain,
+            "api \\ outcome     ok    row      -\n\
+             book           0.250      -      -\n\
+             row\\u{1b}[2J   0.000      -  1.000"
+        );
+        let narrow = heat().draw(&Screen {
+            width: 40,
+            colour: false,
+        });
+        assert!(narrow.lines().all(|line| line.width() <= 40), "{narrow}");
+        let coloured = heat().draw(&Screen {
+            width: 80,
+            colour: true,
+        });
+        assert!(
+            coloured.contains("\x1b[30;48;5;203m 1.000\x1b[0m"),
+            "{coloured}"
+        );
+        assert!(!coloured.contains("\x1b[2J"));
+    }
+}
