@@ -7,9 +7,9 @@ use fidelake_core::json::key::Key;
 use fidelake_core::json::{Flags, Kind, Node, Structured, canonical, structured};
 use fidelake_core::model::{Evidence, OutcomeRules, argument_status, truncation};
 
-use super::columns::Table;
 use crate::formats::run::{Answer, Call, Content, Identity, Message, Run};
 use crate::formats::time::Time;
+use crate::lake::rows::Table;
 
 /// What is the same for all rows of a source.
 #[derive(Clone, Copy, Debug)]
