@@ -78,20 +78,29 @@ fn table(report: &Report, args: &CurateArgs) -> String {
         None => report.gate.to_owned(),
     };
     let sources = report.weight_by_source.iter();
-    let sources: Vec<String> =
-        sources.map(|(source, share)| format!("{} {source}", percent(*share))).collect();
+    let sources: Vec<String> = sources
+        .map(|(source, share)| format!("{} {source}", percent(*share)))
+        .collect();
     let lines = [
         ("rows", report.rows.to_string()),
         (
             "groups",
-            format!("{}, of which {} degenerate", report.groups, report.degenerate_groups),
+            format!(
+                "{}, of which {} degenerate",
+                report.groups, report.degenerate_groups
+            ),
         ),
         ("gate", gate),
-        ("weight moved", report.weight_moved.map_or("unknown".into(), percent)),
+        (
+            "weight moved",
+            report.weight_moved.map_or("unknown".into(), percent),
+        ),
         ("weight stands on", sources.join(", ")),
         (
             "weight scale",
-            report.weight_scale.map_or("unknown".into(), |scale| format!("{scale:.4}")),
+            report
+                .weight_scale
+                .map_or("unknown".into(), |scale| format!("{scale:.4}")),
         ),
         ("lake version", report.lake_version.to_string()),
         ("shards", args.out.join("data").display().to_string()),
@@ -141,11 +150,17 @@ fn one_row(report: &Report) -> anyhow::Result<RecordBatch> {
         ("rows", whole(report.rows)),
         ("groups", whole(report.groups)),
         ("degenerate_groups", whole(report.degenerate_groups)),
-        ("gate", Arc::new(StringArray::from(vec![report.gate])) as ArrayRef),
+        (
+            "gate",
+            Arc::new(StringArray::from(vec![report.gate])) as ArrayRef,
+        ),
         ("alpha", number(report.constants.map(|c| c.0))),
         ("beta", number(report.constants.map(|c| c.1))),
         ("weight_moved", number(report.weight_moved)),
         ("weight_scale", number(report.weight_scale)),
-        ("lake_version", Arc::new(Int64Array::from(vec![report.lake_version])) as ArrayRef),
+        (
+            "lake_version",
+            Arc::new(Int64Array::from(vec![report.lake_version])) as ArrayRef,
+        ),
     ])?)
 }

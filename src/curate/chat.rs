@@ -141,7 +141,10 @@ impl<'a> Builder<'a> {
                 .collect();
             self.counts.calls_outside += (own.len() - written.len()) as u64;
             self.name_calls(&written);
-            parts.messages.iter().for_each(|message| self.recorded(message));
+            parts
+                .messages
+                .iter()
+                .for_each(|message| self.recorded(message));
         } else {
             self.counts.rebuilt += 1;
             self.name_calls(&own);

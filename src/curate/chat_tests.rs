@@ -108,10 +108,22 @@ fn a_recorded_conversation_keeps_its_order() {
         prompt,
         json!([{"role": "system", "content": "rules"}, {"role": "user", "content": "please"}])
     );
-    let contents: Vec<&Value> = messages.as_array().unwrap().iter().map(|m| &m["content"]).collect();
+    let contents: Vec<&Value> = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| &m["content"])
+        .collect();
     assert_eq!(
         contents,
-        [&json!("rules"), &json!("please"), &Value::Null, &json!("one"), &json!("zero"), &json!("done")]
+        [
+            &json!("rules"),
+            &json!("please"),
+            &Value::Null,
+            &json!("one"),
+            &json!("zero"),
+            &json!("done")
+        ]
     );
     assert_eq!(messages[3]["tool_call_id"], "b");
     assert_eq!(counts, ChatCounts::default());
@@ -148,9 +160,16 @@ fn what_has_no_place_is_left_out_and_counted() {
 
 #[test]
 fn odd_values_become_json() {
-    let mut image = said("user", Some(r#"[{"type":"text","text":"\ud83d"},{"x":NaN}]"#));
+    let mut image = said(
+        "user",
+        Some(r#"[{"type":"text","text":"\ud83d"},{"x":NaN}]"#),
+    );
     image.kind = "json".into();
-    let mut parts = answer(0, 0, r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#);
+    let mut parts = answer(
+        0,
+        0,
+        r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
+    );
     parts.kind = "parts".into();
     let mut object = answer(0, 1, r#"{"x": Infinity}"#);
     object.kind = "json".into();

@@ -109,7 +109,9 @@ pub(super) fn gate_figures(recipe: &Recipe, weighed: &Weighed) -> GateFigures {
         Gate::Seed => (Some(10.0), Some(0.7)),
         Gate::Open => (None, None),
     };
-    let factors = FACTORS.into_iter().filter(|name| !weighed.left_out.contains(name));
+    let factors = FACTORS
+        .into_iter()
+        .filter(|name| !weighed.left_out.contains(name));
     GateFigures {
         asked: recipe.gate.kind.as_str(),
         kind: weighed.gate.kind(),
@@ -152,7 +154,6 @@ pub(super) fn card(recipe: &Recipe, manifest: &Manifest) -> String {
     let counts = &manifest.counts;
     let name = recipe.output.name.as_deref().unwrap_or("fidelake curation");
     let license = recipe.output.license.as_deref().unwrap_or("other");
-    let number = |x: Option<f64>| x.map_or("unknown".to_owned(), |x| format!("{x:.4}"));
     let mut out = format!(
         "---\npretty_name: {}\nlicense: {}\ntask_categories:\n- reinforcement-learning\ntags:\n- agents\n- tool-use\n- fidelake\nsize_categories:\n- {}\nconfigs:\n- config_name: default\n  default: true\n  data_files:\n  - split: train\n    path: data/train-*.parquet\n---\n\n# {name}\n\n",
         yaml(name),
@@ -167,14 +168,21 @@ pub(super) fn card(recipe: &Recipe, manifest: &Manifest) -> String {
     );
     let _ = write!(
         out,
-        "- Arm `{}`, rewards of the judge `{}`.\n- Gate `{}`; share of weight moved: {}.\n- {} groups teach nothing (equal rewards, or weights worth fewer than two rollouts); their advantages are 0 (`group_degenerate`).\n- Multiply `advantage_fidelity` by {} (`weight_scale`, one constant for the whole data set) to keep the learning rate.\n",
+        "- Arm `{}`, rewards of the judge `{}`.\n- Gate `{}`; share of weight moved: {}.\n- {} groups teach nothing (equal rewards, or weights worth fewer than two rollouts); their advantages are 0 (`group_degenerate`).\n",
         manifest.arm,
         manifest.judge,
         manifest.gate.kind,
-        number(manifest.weight_moved),
+        manifest
+            .weight_moved
+            .map_or("unknown".to_owned(), |x| format!("{x:.4}")),
         counts.degenerate_groups,
-        number(manifest.weight_scale)
     );
+    if let Some(scale) = manifest.weight_scale {
+        let _ = writeln!(
+            out,
+            "- Multiply `advantage_fidelity` by {scale:.4} (`weight_scale`, one constant for the whole data set) to keep the learning rate."
+        );
+    }
     if let Some(why) = no_gate(&manifest.gate) {
         let _ = writeln!(out, "- Here {why}.");
     }
@@ -186,10 +194,17 @@ pub(super) fn card(recipe: &Recipe, manifest: &Manifest) -> String {
         );
     }
     out.push_str("- Rows and weight by where the profile comes from: ");
-    let sources = manifest.rows_by_profile_source.iter().map(|(source, rows)| {
-        let weight = manifest.weight_by_profile_source.get(source).copied().unwrap_or_default();
-        format!("{source} {rows} rows, {:.1} %", weight * 100.0)
-    });
+    let sources = manifest
+        .rows_by_profile_source
+        .iter()
+        .map(|(source, rows)| {
+            let weight = manifest
+                .weight_by_profile_source
+                .get(source)
+                .copied()
+                .unwrap_or_default();
+            format!("{source} {rows} rows, {:.1} %", weight * 100.0)
+        });
     out.push_str(&sources.collect::<Vec<_>>().join("; "));
     out.push_str(".\n\nA weight multiplies the advantage, never the reward: group normalisation would cancel it there. It is a statement about the recorded rollout and its environment, not about a new rollout of the same task.\n\n| column | type | meaning |\n| --- | --- | --- |\n");
     for (name, kind, _, doc) in COLUMNS {

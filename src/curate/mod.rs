@@ -22,7 +22,7 @@ mod weigh;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use error::{CurateError, CurateResult};
 pub use recipe::{Recipe, RecipeError};
@@ -129,7 +129,9 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
                 weighed: &weighed,
                 excess,
             };
-            fill(shop, &engine, made, progress).await.inspect_err(|_| shop.discard())?
+            fill(shop, &engine, made, progress)
+                .await
+                .inspect_err(|_| shop.discard())?
         }
     };
     let entry = Entry {
@@ -160,13 +162,10 @@ async fn fill(
     made: Made<'_>,
     progress: &dyn Progress,
 ) -> CurateResult<String> {
-    const EVERY: Duration = Duration::from_secs(10);
-
     let (rows, arm) = (&made.weighed.rows, made.recipe.source.arm.as_str());
     let mut chats = ChatCounts::default();
     let mut payloads = Payloads::open(engine, rows, &mut chats.sanitised).await?;
     let mut writer = ShardWriter::new(shop.path(), made.recipe)?;
-    let mut said = Instant::now();
     for (at, row) in rows.iter().enumerate() {
         let (parts, tools) = payloads.take(at).await?;
         let chat = conversation(&parts, &mut chats);
@@ -174,10 +173,7 @@ async fn fill(
         if progress.stop() {
             return Err(CurateError::Interrupted);
         }
-        if said.elapsed() >= EVERY {
-            said = Instant::now();
-            progress.say(&format!("{} of {} rows written", at + 1, rows.len()));
-        }
+        progress.items(at as u64 + 1, rows.len() as u64);
     }
     let files = writer.finish()?;
     let recipe = made.recipe;
@@ -242,7 +238,11 @@ fn inputs_version(lake: &Lake, at: &At) -> CurateResult<LakeVersion> {
 
 /// Another write that did not end would stop the last step; better to say so first.
 fn refuse_unfinished(lake: &Lake, curation_id: &str) -> CurateResult<()> {
-    match lake.intents()?.into_iter().find(|intent| intent.id != curation_id) {
+    match lake
+        .intents()?
+        .into_iter()
+        .find(|intent| intent.id != curation_id)
+    {
         None => Ok(()),
         Some(intent) => Err(LakeError::Unfinished {
             operation: intent.operation,

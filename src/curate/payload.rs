@@ -47,15 +47,29 @@ impl Payloads {
         let list = RecordBatch::try_from_iter([
             (
                 "run_id",
-                Arc::new(StringArray::from_iter_values(rows.iter().map(|r| &r.run.run_id))) as _,
+                Arc::new(StringArray::from_iter_values(
+                    rows.iter().map(|r| &r.run.run_id),
+                )) as _,
             ),
-            ("place", Arc::new(Int64Array::from_iter_values((0..rows.len()).map(place))) as _),
+            (
+                "place",
+                Arc::new(Int64Array::from_iter_values((0..rows.len()).map(place))) as _,
+            ),
         ])?;
         let state = engine.context().state();
-        let config = state.config().clone().with_batch_size(BATCH_ROWS);
-        let state = SessionStateBuilder::new_from_existing(state).with_config(config).build();
+        // A new default catalog would hide the lake's tables.
+        let config = state
+            .config()
+            .clone()
+            .with_create_default_catalog_and_schema(false)
+            .with_batch_size(BATCH_ROWS);
+        let state = SessionStateBuilder::new_from_existing(state)
+            .with_config(config)
+            .build();
         let context = SessionContext::new_with_state(state);
-        context.register_batch("curation_list", list).map_err(|e| CurateError::run(&e))?;
+        context
+            .register_batch("curation_list", list)
+            .map_err(|e| CurateError::run(&e))?;
         let mut environments: Vec<&str> = rows.iter().map(|r| &*r.run.environment).collect();
         environments.dedup();
         environments.sort_unstable();
@@ -123,7 +137,11 @@ struct Ordered<T> {
 
 impl<T> Ordered<T> {
     fn new(batches: Batches, read: fn(&RecordBatch) -> CurateResult<Vec<T>>) -> Self {
-        Self { batches, read, ahead: std::collections::VecDeque::new() }
+        Self {
+            batches,
+            read,
+            ahead: std::collections::VecDeque::new(),
+        }
     }
 
     async fn take(&mut self, place: i64) -> CurateResult<Vec<T>> {
@@ -149,7 +167,9 @@ impl<T> Ordered<T> {
 
 fn run_rows(batch: &RecordBatch) -> CurateResult<Vec<(Option<String>, Option<String>)>> {
     let (task, catalog) = (texts(batch, "task")?, texts(batch, "catalog_hash")?);
-    Ok((0..batch.num_rows()).map(|row| (text(&task, row), text(&catalog, row))).collect())
+    Ok((0..batch.num_rows())
+        .map(|row| (text(&task, row), text(&catalog, row)))
+        .collect())
 }
 
 fn message_rows(batch: &RecordBatch) -> CurateResult<Vec<MessageRow>> {
@@ -190,7 +210,9 @@ fn places(batch: &RecordBatch) -> CurateResult<Vec<Vec<(i32, i32)>>> {
             pairs.column(0).as_primitive::<Int32Type>(),
             pairs.column(1).as_primitive::<Int32Type>(),
         );
-        (0..pairs.len()).filter_map(|at| place(turn, index, at)).collect()
+        (0..pairs.len())
+            .filter_map(|at| place(turn, index, at))
+            .collect()
     };
     Ok((0..lists.len()).map(one).collect())
 }
@@ -199,7 +221,10 @@ fn call_rows(batch: &RecordBatch) -> CurateResult<Vec<CallRow>> {
     let (turn, index) = (ints(batch, "turn")?, ints(batch, "index")?);
     let (id, name) = (texts(batch, "call_id")?, texts(batch, "name")?);
     let (requestor, arguments) = (texts(batch, "requestor")?, texts(batch, "arguments_raw")?);
-    let (status, call) = (texts(batch, "arguments_status")?, texts(batch, "call_status")?);
+    let (status, call) = (
+        texts(batch, "arguments_status")?,
+        texts(batch, "call_status")?,
+    );
     let row = |row: usize| CallRow {
         turn: turn.value(row),
         index: index.value(row),
@@ -252,10 +277,16 @@ async fn tools(
     while let Some(batch) = batches.next().await? {
         let (hash, name) = (texts(&batch, "catalog_hash")?, texts(&batch, "name")?);
         let description = texts(&batch, "description")?;
-        let (parameters, under) = (texts(&batch, "parameters")?, texts(&batch, "parameters_under")?);
+        let (parameters, under) = (
+            texts(&batch, "parameters")?,
+            texts(&batch, "parameters_under")?,
+        );
         let tool = texts(&batch, "tool")?;
         for row in 0..batch.num_rows() {
-            if open.as_ref().is_none_or(|(known, _)| known != hash.value(row)) {
+            if open
+                .as_ref()
+                .is_none_or(|(known, _)| known != hash.value(row))
+            {
                 close(open.replace((hash.value(row).to_owned(), "[".to_owned())));
             }
             let Some((_, list)) = &mut open else { continue };
@@ -303,7 +334,10 @@ impl Tool<'_> {
     fn as_given(&self, out: &mut String, sanitised: &mut Sanitised) -> Option<()> {
         let doc = Doc::parse(self.raw.as_deref()?).ok()?;
         let root = doc.root();
-        let inner = root.get_some("function").filter(|f| !f.is_empty()).unwrap_or(root);
+        let inner = root
+            .get_some("function")
+            .filter(|f| !f.is_empty())
+            .unwrap_or(root);
         push_value(inner.get_some(self.under.as_deref()?)?, out, sanitised);
         Some(())
     }
@@ -332,7 +366,13 @@ mod tests {
             push(tool),
             r#"{"type":"function","function":{"name":"f","description":"does \"it\"","parameters":{"type":"object","properties":{"b":{"default":null}}}}}"#
         );
-        let bare = Tool { name: "g", description: None, parameters: None, under: None, raw: None };
+        let bare = Tool {
+            name: "g",
+            description: None,
+            parameters: None,
+            under: None,
+            raw: None,
+        };
         assert!(push(bare).contains(r#""parameters":{"type":"object","properties":{}}"#));
         assert_eq!(sanitised.not_finite, 1);
     }

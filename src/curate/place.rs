@@ -58,7 +58,8 @@ fn same(folder: &Path, curation_id: &str) -> Option<String> {
     let text = fs::read_to_string(folder.join("manifest.json")).ok()?;
     let known: Known = serde_json::from_str(&text).ok()?;
     let whole = |file: &KnownFile| {
-        hash_file(&folder.join(&file.path)).is_ok_and(|found| found == (file.bytes, file.blake3.clone()))
+        hash_file(&folder.join(&file.path))
+            .is_ok_and(|found| found == (file.bytes, file.blake3.clone()))
     };
     (known.curation_id == curation_id && known.files.iter().all(whole)).then_some(text)
 }

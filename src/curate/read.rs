@@ -42,7 +42,11 @@ impl Batches {
     }
 }
 
-fn column(batch: &RecordBatch, name: &str, kind: &DataType) -> CurateResult<arrow::array::ArrayRef> {
+fn column(
+    batch: &RecordBatch,
+    name: &str,
+    kind: &DataType,
+) -> CurateResult<arrow::array::ArrayRef> {
     let column = batch
         .column_by_name(name)
         .ok_or_else(|| ArrowError::SchemaError(format!("no column {name}")))?;

@@ -222,7 +222,11 @@ impl Recipe {
             message,
         };
         let file: File = toml::from_str(text).map_err(|e| {
-            let message = e.message().replace('\n', ", ");
+            let message = e
+                .message()
+                .replace('\n', ", ")
+                .replace("expected i64", "expected a whole number")
+                .replace("expected f64", "expected a number");
             let hint = if message.starts_with("missing field `version`") {
                 ": the first line of a recipe is `version = 1`"
             } else {
@@ -386,29 +390,68 @@ mod tests {
     #[test]
     fn every_mistake_has_a_place_and_says_what_is_right() {
         let cases = [
-            ("version = 1\n[gate]\nkind = \"calibrated\"\n", "r.toml:3:8", "`quantile`"),
-            ("version = 1\n[gate]\nkinds = \"seed\"\n", "r.toml:3:1", "`kind`"),
+            (
+                "version = 1\n[gate]\nkind = \"calibrated\"\n",
+                "r.toml:3:8",
+                "`quantile`",
+            ),
+            (
+                "version = 1\n[gate]\nkinds = \"seed\"\n",
+                "r.toml:3:1",
+                "`kind`",
+            ),
             ("version = 1\n[gat]\n", "r.toml:2:2", "`gate`"),
             ("version = 2\n", "r.toml:1:11", "version 1"),
             ("[gate]\n", "r.toml:1:1", "`version = 1`"),
-            ("version = 1\n[gate]\nunknown = \"weight\"\n", "r.toml:3:11", "unknown_weight = 0.5"),
-            ("version = 1\n[gate]\nunknown_weight = 0.5\n", "r.toml:3:18", "unknown = \"weight\""),
+            (
+                "version = 1\n[gate]\nunknown = \"weight\"\n",
+                "r.toml:3:11",
+                "unknown_weight = 0.5",
+            ),
+            (
+                "version = 1\n[gate]\nunknown_weight = 0.5\n",
+                "r.toml:3:18",
+                "unknown = \"weight\"",
+            ),
             (
                 "version = 1\n[gate]\nunknown = \"weight\"\nunknown_weight = 7.0\n",
                 "r.toml:4:18",
                 "0.0 to 1.0",
             ),
-            ("version = 1\n[output]\nrows_per_shard = 0\n", "r.toml:3:18", "from 1 on"),
-            ("version = 1\n[output]\nrows_per_shard = \"x\"\n", "r.toml:3:18", "integer"),
-            ("version = 1\n[output]\nname = \"\"\n", "r.toml:3:8", "one line"),
-            ("version = 1\n[source]\nwhere = \" \"\n", "r.toml:3:9", "condition"),
-            ("version = 1\n[source]\narm = \"both\"\n", "r.toml:3:7", "`sim` or `real`"),
+            (
+                "version = 1\n[output]\nrows_per_shard = 0\n",
+                "r.toml:3:18",
+                "from 1 on",
+            ),
+            (
+                "version = 1\n[output]\nrows_per_shard = \"x\"\n",
+                "r.toml:3:18",
+                "a whole number",
+            ),
+            (
+                "version = 1\n[output]\nname = \"\"\n",
+                "r.toml:3:8",
+                "one line",
+            ),
+            (
+                "version = 1\n[source]\nwhere = \" \"\n",
+                "r.toml:3:9",
+                "condition",
+            ),
+            (
+                "version = 1\n[source]\narm = \"both\"\n",
+                "r.toml:3:7",
+                "`sim` or `real`",
+            ),
             ("version = 1\nversion = 1\n", "r.toml:2:1", "duplicate"),
             ("version = \n", "r.toml:1:1", ""),
         ];
         for (text, place, right) in cases {
             let message = error(text);
-            assert!(message.starts_with(&format!("{place}")), "{text:?}: {message}");
+            assert!(
+                message.starts_with(&format!("{place}")),
+                "{text:?}: {message}"
+            );
             assert!(message.contains(right), "{text:?}: {message}");
         }
     }

@@ -43,7 +43,9 @@ pub(super) async fn record(
         return Ok(None);
     }
     drop(engine);
-    let (mut writer, _) = lake.write("curate", entry.curation_id, entry.command, TABLES).await?;
+    let (mut writer, _) = lake
+        .write("curate", entry.curation_id, entry.command, TABLES)
+        .await?;
     failpoint::pass("curate:record_begun");
     let mut table = Table::new("curations");
     table

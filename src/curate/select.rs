@@ -83,14 +83,27 @@ pub(super) struct Selection {
 }
 
 /// Columns of a profile that a candidate keeps.
-const DIMENSIONS: [&str; 4] = ["fidelity_obs", "fidelity_act", "fidelity_rew", "fidelity_trans"];
+const DIMENSIONS: [&str; 4] = [
+    "fidelity_obs",
+    "fidelity_act",
+    "fidelity_rew",
+    "fidelity_trans",
+];
 
 /// Reads the runs that the recipe asks for, with rewards and profiles.
-pub(super) async fn select(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateResult<Selection> {
+pub(super) async fn select(
+    engine: &Engine,
+    recipe: &Recipe,
+    path: &Path,
+) -> CurateResult<Selection> {
     name_source(engine, recipe, path).await?;
     let arm = quoted(recipe.source.arm.as_str());
     let mut counts = Counts {
-        runs_read: count(engine, &format!("SELECT count(*) FROM runs WHERE arm = {arm}")).await?,
+        runs_read: count(
+            engine,
+            &format!("SELECT count(*) FROM runs WHERE arm = {arm}"),
+        )
+        .await?,
         ..Counts::default()
     };
     if counts.runs_read == 0 {
@@ -125,7 +138,13 @@ pub(super) async fn select(engine: &Engine, recipe: &Recipe, path: &Path) -> Cur
 
 /// The order of the shards.
 fn order(c: &Candidate) -> (&str, &str, &str, i32, &str) {
-    (&c.environment, &c.group, &c.trajectory_id, c.repeat, &c.run_id)
+    (
+        &c.environment,
+        &c.group,
+        &c.trajectory_id,
+        c.repeat,
+        &c.run_id,
+    )
 }
 
 /// The view `curation_source`: the runs of the arm that `where` keeps, beside
@@ -151,7 +170,9 @@ async fn name_source(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateRes
     );
     engine.view("curation_runs", &all).await?;
     let Some(filter) = &recipe.source.filter else {
-        engine.view("curation_source", "SELECT * FROM curation_runs").await?;
+        engine
+            .view("curation_source", "SELECT * FROM curation_runs")
+            .await?;
         return Ok(());
     };
     // On a line of its own, so that a comment in it ends there.
@@ -226,7 +247,11 @@ async fn candidates(
         let text_of = |name| texts(&batch, name);
         let (run_id, environment) = (text_of("run_id")?, text_of("environment")?);
         let (trajectory, policy) = (text_of("trajectory_id")?, text_of("policy")?);
-        let (task, group, source) = (text_of("task_id")?, text_of("group_id")?, text_of("source")?);
+        let (task, group, source) = (
+            text_of("task_id")?,
+            text_of("group_id")?,
+            text_of("source")?,
+        );
         let (key, repeat) = (longs(&batch, "trajectory_key")?, ints(&batch, "repeat")?);
         let (reward, mean) = (floats(&batch, "reward")?, floats(&batch, "fidelity_mean")?);
         let se = floats(&batch, "fidelity_se")?;
@@ -245,7 +270,9 @@ async fn candidates(
             let given = text(&group, row).filter(|_| recipe.groups.by == GroupBy::GroupId);
             let trajectory_id = trajectory.value(row).to_owned();
             counts.group_id_missing += u64::from(group.is_null(row));
-            let group = given.or_else(|| task_id.clone()).unwrap_or_else(|| trajectory_id.clone());
+            let group = given
+                .or_else(|| task_id.clone())
+                .unwrap_or_else(|| trajectory_id.clone());
             let value = |array: &CurateResult<arrow::array::Float64Array>| {
                 array.as_ref().ok().and_then(|array| float(array, row))
             };
@@ -276,7 +303,10 @@ async fn candidates(
 /// All profiles of the lake: what is known of its environments.
 async fn regions(engine: &Engine) -> CurateResult<Regions> {
     let mut regions = Regions::default();
-    let sql = format!("SELECT environment, {} FROM profiles_now", FACTORS.join(", "));
+    let sql = format!(
+        "SELECT environment, {} FROM profiles_now",
+        FACTORS.join(", ")
+    );
     let mut batches = stream(engine, &sql).await?;
     while let Some(batch) = batches.next().await? {
         let environment = texts(&batch, "environment")?;
@@ -320,7 +350,10 @@ pub(super) async fn reward_excess(
         for row in 0..batch.num_rows() {
             if let Some(mean) = float(&mean, row).filter(|m| m.is_finite()) {
                 let trajectories = u64::try_from(n.value(row)).unwrap_or_default();
-                excess.insert(environment.value(row).to_owned(), Excess { mean, trajectories });
+                excess.insert(
+                    environment.value(row).to_owned(),
+                    Excess { mean, trajectories },
+                );
             }
         }
     }

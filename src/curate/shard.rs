@@ -46,37 +46,132 @@ const FLAG: DataType = DataType::Boolean;
 /// The columns, in order.
 pub(super) const COLUMNS: &[Spec] = &[
     ("trajectory_id", TEXT, false, "The trajectory"),
-    ("run_id", TEXT, false, "The run of the lake that became this row"),
+    (
+        "run_id",
+        TEXT,
+        false,
+        "The run of the lake that became this row",
+    ),
     ("environment", TEXT, false, "The set of tools with a state"),
     ("arm", TEXT, false, "`sim` or `real`: where it ran"),
     ("repeat", WHOLE, false, "Number of the run within its arm"),
-    ("group_id", TEXT, false, "Rows of one environment and group (and policy) share a baseline"),
+    (
+        "group_id",
+        TEXT,
+        false,
+        "Rows of one environment and group (and policy) share a baseline",
+    ),
     ("task_id", TEXT, true, "The task, as the source names it"),
-    ("policy", TEXT, true, "The model or script that chose the calls"),
-    ("prompt", TEXT, false, "JSON: the messages before the first of the assistant"),
-    ("messages", TEXT, false, "JSON: the whole conversation in the OpenAI chat form"),
-    ("tools", TEXT, false, "JSON: the tools that were offered; `[]` if not recorded"),
+    (
+        "policy",
+        TEXT,
+        true,
+        "The model or script that chose the calls",
+    ),
+    (
+        "prompt",
+        TEXT,
+        false,
+        "JSON: the messages before the first of the assistant",
+    ),
+    (
+        "messages",
+        TEXT,
+        false,
+        "JSON: the whole conversation in the OpenAI chat form",
+    ),
+    (
+        "tools",
+        TEXT,
+        false,
+        "JSON: the tools that were offered; `[]` if not recorded",
+    ),
     ("reward", NUMBER, false, "Reward, as the judge gave it"),
-    ("reward_corrected", NUMBER, true, "Reward less what the simulator gives too much in this environment; null: unknown"),
-    ("advantage", NUMBER, false, "(reward - group_mean) / (group_std + 1e-6)"),
+    (
+        "reward_corrected",
+        NUMBER,
+        true,
+        "Reward less what the simulator gives too much in this environment; null: unknown",
+    ),
+    (
+        "advantage",
+        NUMBER,
+        false,
+        "(reward - group_mean) / (group_std + 1e-6)",
+    ),
     ("advantage_centered", NUMBER, false, "reward - group_mean"),
-    ("fidelity_obs", NUMBER, true, "Fidelity of answers, 0..1; null: unknown"),
+    (
+        "fidelity_obs",
+        NUMBER,
+        true,
+        "Fidelity of answers, 0..1; null: unknown",
+    ),
     ("fidelity_act", NUMBER, true, "Fidelity of the action space"),
     ("fidelity_rew", NUMBER, true, "Fidelity of rewards"),
     ("fidelity_trans", NUMBER, true, "Fidelity of transitions"),
-    ("fidelity_mean", NUMBER, true, "Mean of the known dimensions; predicted where profile_source says so"),
-    ("fidelity", NUMBER, true, "f: the product over the factors, unknown ones as expected of the environment"),
-    ("fidelity_se", NUMBER, true, "Standard error of f; null: unknown"),
-    ("fidelity_low", NUMBER, true, "f less its standard error, at most 0.1: what the quantile gate sees"),
+    (
+        "fidelity_mean",
+        NUMBER,
+        true,
+        "Mean of the known dimensions; predicted where profile_source says so",
+    ),
+    (
+        "fidelity",
+        NUMBER,
+        true,
+        "f: the product over the factors, unknown ones as expected of the environment",
+    ),
+    (
+        "fidelity_se",
+        NUMBER,
+        true,
+        "Standard error of f; null: unknown",
+    ),
+    (
+        "fidelity_low",
+        NUMBER,
+        true,
+        "f less its standard error, at most 0.1: what the quantile gate sees",
+    ),
     ("fidelity_weight", NUMBER, false, "The weight, 0..1"),
-    ("advantage_fidelity_seed", NUMBER, false, "fidelity_weight * advantage"),
-    ("advantage_fidelity", NUMBER, false, "Weighted advantage over the weighted baseline: the default for training"),
+    (
+        "advantage_fidelity_seed",
+        NUMBER,
+        false,
+        "fidelity_weight * advantage",
+    ),
+    (
+        "advantage_fidelity",
+        NUMBER,
+        false,
+        "Weighted advantage over the weighted baseline: the default for training",
+    ),
     ("group_size", WHOLE, false, "Rows of the group"),
     ("group_mean", NUMBER, false, "Mean reward of the group"),
-    ("group_std", NUMBER, false, "Standard deviation of the rewards (n - 1)"),
-    ("group_effective_size", NUMBER, false, "How many equally weighted rows the weights of the group are worth"),
-    ("group_degenerate", FLAG, false, "Nothing can be learned from the group: its advantages are 0"),
-    ("profile_source", TEXT, false, "measured, mixed, predicted, unknown, or real"),
+    (
+        "group_std",
+        NUMBER,
+        false,
+        "Standard deviation of the rewards (n - 1)",
+    ),
+    (
+        "group_effective_size",
+        NUMBER,
+        false,
+        "How many equally weighted rows the weights of the group are worth",
+    ),
+    (
+        "group_degenerate",
+        FLAG,
+        false,
+        "Nothing can be learned from the group: its advantages are 0",
+    ),
+    (
+        "profile_source",
+        TEXT,
+        false,
+        "measured, mixed, predicted, unknown, or real",
+    ),
 ];
 
 /// The one schema of all shards.
@@ -95,7 +190,10 @@ fn features() -> String {
             DataType::Boolean => "bool",
             _ => "string",
         };
-        features.insert((*name).to_owned(), json!({"dtype": dtype, "_type": "Value"}));
+        features.insert(
+            (*name).to_owned(),
+            json!({"dtype": dtype, "_type": "Value"}),
+        );
     }
     json!({"info": {"features": Value::Object(features)}}).to_string()
 }
@@ -145,7 +243,13 @@ impl ShardWriter {
     }
 
     /// Appends a row.
-    pub(super) fn push(&mut self, arm: &str, row: &Row, chat: &Chat, tools: &str) -> CurateResult<()> {
+    pub(super) fn push(
+        &mut self,
+        arm: &str,
+        row: &Row,
+        chat: &Chat,
+        tools: &str,
+    ) -> CurateResult<()> {
         let (run, group, a) = (&row.run, &row.group, &row.advantages);
         let fidelity = run.profile.as_ref().map(|p| p.fidelity).unwrap_or_default();
         let [obs, act, rew, trans] = fidelity;
@@ -224,7 +328,9 @@ impl ShardWriter {
 
     fn end(&mut self, open: Open) -> CurateResult<()> {
         let Open { path, writer, rows } = open;
-        let file = writer.into_inner().map_err(|e| CurateError::shard(&path, &e))?;
+        let file = writer
+            .into_inner()
+            .map_err(|e| CurateError::shard(&path, &e))?;
         file.sync_all().map_err(|e| CurateError::io(&path, e))?;
         self.done.push(rows);
         failpoint::pass("curate:shard_written");
@@ -244,7 +350,12 @@ impl ShardWriter {
             let (from, to) = (self.folder.join(unnamed(at)), self.folder.join(&name));
             std::fs::rename(&from, &to).map_err(|e| CurateError::io(&from, e))?;
             let (bytes, blake3) = hash_file(&to)?;
-            shards.push(Shard { path: format!("data/{name}"), rows: *rows, bytes, blake3 });
+            shards.push(Shard {
+                path: format!("data/{name}"),
+                rows: *rows,
+                bytes,
+                blake3,
+            });
         }
         failpoint::pass("curate:shards_named");
         Ok(shards)
@@ -260,7 +371,10 @@ fn open_file(folder: &Path, at: usize) -> CurateResult<Open> {
     let file = File::create(&path).map_err(|e| CurateError::io(&path, e))?;
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(vec![KeyValue::new("huggingface".to_owned(), features())]));
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            "huggingface".to_owned(),
+            features(),
+        )]));
     for column in PAYLOADS {
         let column = ColumnPath::from(column);
         // Statistics of payloads would put whole conversations into the footer.
@@ -270,7 +384,11 @@ fn open_file(folder: &Path, at: usize) -> CurateResult<Open> {
     }
     let writer = ArrowWriter::try_new(file, schema(), Some(properties.build()))
         .map_err(|e| CurateError::shard(&path, &e))?;
-    Ok(Open { path, writer, rows: 0 })
+    Ok(Open {
+        path,
+        writer,
+        rows: 0,
+    })
 }
 
 /// Size and BLAKE3 of a file.
@@ -300,7 +418,10 @@ mod tests {
         let recipe = Recipe::parse(Path::new("r"), recipe).unwrap();
         let mut writer = ShardWriter::new(root.path(), &recipe).unwrap();
         let row = super::super::weigh::Row::sample();
-        let chat = Chat { prompt: "[]".into(), messages: "[]".into() };
+        let chat = Chat {
+            prompt: "[]".into(),
+            messages: "[]".into(),
+        };
         for _ in 0..rows {
             writer.push("sim", &row, &chat, "[]").unwrap();
         }
@@ -314,7 +435,10 @@ mod tests {
         let rows: Vec<u64> = shards.iter().map(|s| s.rows).collect();
         assert_eq!(rows, [2, 2, 1]);
         assert_eq!(shards[2].path, "data/train-00002-of-00003.parquet");
-        assert_eq!(std::fs::read_dir(root.path().join("data")).unwrap().count(), 3);
+        assert_eq!(
+            std::fs::read_dir(root.path().join("data")).unwrap().count(),
+            3
+        );
         for shard in &shards {
             let (bytes, hash) = hash_file(&root.path().join(&shard.path)).unwrap();
             assert_eq!((bytes, &hash), (shard.bytes, &shard.blake3));
@@ -328,7 +452,11 @@ mod tests {
         let (root, shards) = write("version = 1\n", 1);
         let file = File::open(root.path().join(&shards[0].path)).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
-        let keys = reader.metadata().file_metadata().key_value_metadata().unwrap();
+        let keys = reader
+            .metadata()
+            .file_metadata()
+            .key_value_metadata()
+            .unwrap();
         let features = keys.iter().find(|k| k.key == "huggingface").unwrap();
         let features: Value = serde_json::from_str(features.value.as_ref().unwrap()).unwrap();
         let features = features["info"]["features"].as_object().unwrap();
@@ -336,7 +464,12 @@ mod tests {
         assert_eq!(features["fidelity_weight"]["dtype"], "float64");
         assert_eq!(features["group_degenerate"]["dtype"], "bool");
         let plain = [TEXT, NUMBER, WHOLE, FLAG];
-        assert!(schema().fields().iter().all(|f| plain.contains(f.data_type())));
+        assert!(
+            schema()
+                .fields()
+                .iter()
+                .all(|f| plain.contains(f.data_type()))
+        );
         let names: std::collections::HashSet<_> = COLUMNS.iter().map(|c| c.0).collect();
         assert_eq!(names.len(), COLUMNS.len());
     }

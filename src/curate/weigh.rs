@@ -72,7 +72,12 @@ pub(super) fn weigh(
     selection: Selection,
     excess: &BTreeMap<String, Excess>,
 ) -> CurateResult<Weighed> {
-    let Selection { mut counts, candidates, regions, .. } = selection;
+    let Selection {
+        mut counts,
+        candidates,
+        regions,
+        ..
+    } = selection;
     let real = recipe.source.arm == Arm::Real;
     let mut expectations = HashMap::new();
     let judged: Vec<Option<Judged>> = candidates
@@ -80,7 +85,12 @@ pub(super) fn weigh(
         .map(|run| {
             if real {
                 // The real world is what fidelity is measured against.
-                return Some(Judged { f: 1.0, mean: Some(1.0), se: Some(0.0), source: "real" });
+                return Some(Judged {
+                    f: 1.0,
+                    mean: Some(1.0),
+                    se: Some(0.0),
+                    source: "real",
+                });
             }
             let expected = expectations
                 .entry(std::sync::Arc::clone(&run.environment))
@@ -106,7 +116,11 @@ pub(super) fn weigh(
                 continue;
             }
         };
-        let excess = if real { Some(0.0) } else { excess.get(&*run.environment).map(|e| e.mean) };
+        let excess = if real {
+            Some(0.0)
+        } else {
+            excess.get(&*run.environment).map(|e| e.mean)
+        };
         rows.push(Row {
             source: judged.map_or("unknown", |j| j.source),
             fidelity: judged.map(|j| j.f),
@@ -115,7 +129,10 @@ pub(super) fn weigh(
             fidelity_low: low,
             reward_corrected: reward_corrected(run.reward, excess),
             group: GroupFigures::default(),
-            advantages: Advantages { fidelity_weight: weight, ..Advantages::default() },
+            advantages: Advantages {
+                fidelity_weight: weight,
+                ..Advantages::default()
+            },
             run,
         });
     }
@@ -163,7 +180,13 @@ fn judge(
     // The decision gap is not in the profile yet; a factor that was measured
     // nowhere is left out for every run alike.
     let [obs, act, rew, trans] = gaps.map(|gap| gap.or(Some(0.0)));
-    let all = Gaps { decision: Some(0.0), run_obs: obs, run_act: act, run_rew: rew, trans };
+    let all = Gaps {
+        decision: Some(0.0),
+        run_obs: obs,
+        run_act: act,
+        run_rew: rew,
+        trans,
+    };
     let f = all.fidelity()?;
     // d f / d gap is the product of the others.
     let others = |skip: usize| -> f64 {
@@ -228,15 +251,24 @@ fn gate(recipe: &Recipe, runs: &[Candidate], judged: &[Option<Judged>]) -> (Gate
 fn group(recipe: &Recipe, rows: &mut [Row], counts: &mut Counts) -> Option<f64> {
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
-        let policy = row.run.policy.as_deref().filter(|_| !recipe.groups.mix_policies);
-        groups.entry((&row.run.environment, &row.run.group, policy)).or_default().push(at);
+        let policy = row
+            .run
+            .policy
+            .as_deref()
+            .filter(|_| !recipe.groups.mix_policies);
+        groups
+            .entry((&row.run.environment, &row.run.group, policy))
+            .or_default()
+            .push(at);
     }
     let members: Vec<Vec<usize>> = groups.into_values().collect();
     let mut scale = WeightScale::default();
     for members in members {
         let rewards: Vec<f64> = members.iter().map(|&at| rows[at].run.reward).collect();
-        let weights: Vec<f64> =
-            members.iter().map(|&at| rows[at].advantages.fidelity_weight).collect();
+        let weights: Vec<f64> = members
+            .iter()
+            .map(|&at| rows[at].advantages.fidelity_weight)
+            .collect();
         let Some(group) = group_advantages(&rewards, &weights) else {
             continue;
         };
@@ -273,8 +305,19 @@ fn shares(rows: &[Row]) -> (BTreeMap<&'static str, f64>, BTreeMap<&'static str, 
         *counts.entry(row.source).or_default() += 1;
     }
     let total = total.value();
-    let share = |sum: &ExactSum| if total > 0.0 { sum.value() / total } else { 0.0 };
-    (sums.iter().map(|(source, sum)| (*source, share(sum))).collect(), counts)
+    let share = |sum: &ExactSum| {
+        if total > 0.0 {
+            sum.value() / total
+        } else {
+            0.0
+        }
+    };
+    (
+        sums.iter()
+            .map(|(source, sum)| (*source, share(sum)))
+            .collect(),
+        counts,
+    )
 }
 
 #[cfg(test)]

@@ -70,7 +70,10 @@ fn weighed(recipe: &str, candidates: Vec<Candidate>) -> CurateResult<Weighed> {
         candidates,
         regions,
     };
-    let excess = Excess { mean: 0.25, trajectories: 3 };
+    let excess = Excess {
+        mean: 0.25,
+        trajectories: 3,
+    };
     weigh(&recipe, selection, &[("e".to_owned(), excess)].into())
 }
 
@@ -97,7 +100,11 @@ fn the_quantile_gate_sees_each_trajectory_once() {
     assert_eq!(row.source, "measured");
     assert_eq!(row.reward_corrected, Some(0.75));
     // One group: its weighted advantages sum to 0.
-    let sum: f64 = weighed.rows.iter().map(|r| r.advantages.advantage_fidelity).sum();
+    let sum: f64 = weighed
+        .rows
+        .iter()
+        .map(|r| r.advantages.advantage_fidelity)
+        .sum();
     assert!(sum.abs() < 1e-9 && weighed.counts.groups == 1);
     assert!(weighed.left_out.is_empty());
 }
@@ -114,10 +121,18 @@ fn what_is_not_measured_is_expected_of_the_environment() {
         })
         .collect();
     runs.push(candidate("e", "no profile", 0, 1.0, None));
-    runs.push(candidate("e", "half", 0, 1.0, Some([None, None, None, Some(0.5)])));
+    runs.push(candidate(
+        "e",
+        "half",
+        0,
+        1.0,
+        Some([None, None, None, Some(0.5)]),
+    ));
     let weighed = weighed("[gate]\nkind = \"seed\"\n", runs).unwrap();
     assert_eq!(weighed.left_out, ["run_act", "run_rew"]);
-    let [.., predicted, half] = weighed.rows.as_slice() else { panic!() };
+    let [.., predicted, half] = weighed.rows.as_slice() else {
+        panic!()
+    };
     assert_eq!((predicted.source, half.source), ("predicted", "mixed"));
     // obs: the environment is the lake, so .3; trans: (6 * .1 + .5) / 7 (shrinkage to itself).
     let trans = 1.1 / 7.0;
@@ -139,17 +154,25 @@ fn what_is_not_measured_is_expected_of_the_environment() {
 fn without_evidence_the_policy_decides() {
     let runs = || {
         let known = (0..5).map(|at| candidate("e", &format!("t{at}"), 0, 0.0, all(0.3)));
-        known.chain([candidate("new", "x", 0, 1.0, None)]).collect::<Vec<_>>()
+        known
+            .chain([candidate("new", "x", 0, 1.0, None)])
+            .collect::<Vec<_>>()
     };
     let last = |recipe: &str| weighed(recipe, runs()).unwrap().rows.pop().unwrap();
     let kept = last("");
-    assert_eq!((kept.source, kept.advantages.fidelity_weight), ("unknown", 1.0));
+    assert_eq!(
+        (kept.source, kept.advantages.fidelity_weight),
+        ("unknown", 1.0)
+    );
     assert_eq!((kept.fidelity, kept.reward_corrected), (None, None));
     let half = last("[gate]\nunknown = \"weight\"\nunknown_weight = 0.5\n");
     assert_eq!(half.advantages.fidelity_weight, 0.5);
     let dropped = weighed("[gate]\nunknown = \"drop\"\n", runs()).unwrap();
     assert_eq!((dropped.rows.len(), dropped.counts.dropped_unknown), (5, 1));
-    let none = weighed("[gate]\nunknown = \"drop\"\n", vec![candidate("n", "x", 0, 1.0, None)]);
+    let none = weighed(
+        "[gate]\nunknown = \"drop\"\n",
+        vec![candidate("n", "x", 0, 1.0, None)],
+    );
     assert!(matches!(none, Err(CurateError::Empty(why)) if why.contains("fidelake profile")));
 }
 
@@ -165,7 +188,10 @@ fn policies_are_not_mixed_unless_told() {
         runs
     };
     let apart = weighed("", runs()).unwrap();
-    assert_eq!((apart.counts.groups, apart.counts.degenerate_groups), (2, 1));
+    assert_eq!(
+        (apart.counts.groups, apart.counts.degenerate_groups),
+        (2, 1)
+    );
     assert_eq!((apart.rows[0].group.size, apart.rows[2].group.size), (2, 1));
     assert!(apart.rows[2].group.degenerate && apart.weight_scale == Some(1.0));
     let mixed = weighed("[groups]\nmix_policies = true\n", runs()).unwrap();
@@ -181,6 +207,11 @@ fn the_real_arm_is_the_measure() {
         candidate("e", "b", 0, 0.0, None),
     ];
     let weighed = weighed("[source]\narm = \"real\"\n", runs).unwrap();
-    assert!(weighed.rows.iter().all(|r| r.source == "real" && r.advantages.fidelity_weight == 1.0));
+    assert!(
+        weighed
+            .rows
+            .iter()
+            .all(|r| r.source == "real" && r.advantages.fidelity_weight == 1.0)
+    );
     assert_eq!(weighed.rows[0].reward_corrected, Some(1.0));
 }
