@@ -128,6 +128,12 @@ fn talk(report: &Report, args: &CurateArgs, printer: &Printer) {
             "every group is degenerate, so every advantage is 0: groups need rollouts with different rewards; see [groups] in docs/recipe.md",
         );
     }
+    let manifest: serde_json::Value = serde_json::from_str(&report.manifest).unwrap_or_default();
+    if let Some(rows @ 1..) = manifest["conversations"]["without_prompt"].as_u64() {
+        printer.say(&format!(
+            "{rows} rows have an empty prompt: neither a message nor a task stands before the first call"
+        ));
+    }
     if report.there_already {
         printer.say("the folder holds this very curation already; nothing was written");
     }

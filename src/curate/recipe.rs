@@ -12,6 +12,9 @@ use toml::Spanned;
 /// Bytes of a shard where the recipe does not say: what `datasets` writes.
 const MAX_SHARD_BYTES: u64 = 500_000_000;
 
+/// Changes when the same recipe and lake version give other rows.
+const ENGINE: &str = "curation-1";
+
 /// A mistake in a recipe.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {message}")]
@@ -307,7 +310,7 @@ impl Recipe {
     /// The name of the curation of this recipe at a lake version.
     #[must_use]
     pub fn curation_id(&self, lake_version: i64) -> String {
-        Key::of_parts(&["curation", &lake_version.to_string(), &self.text]).to_string()
+        Key::of_parts(&[ENGINE, &lake_version.to_string(), &self.text]).to_string()
     }
 
     /// The mistake that the engine found in `where`.

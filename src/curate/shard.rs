@@ -16,7 +16,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use super::chat::Chat;
 use super::error::{CurateError, CurateResult};
@@ -31,6 +30,9 @@ const BATCH_ROWS: usize = 4096;
 
 /// A row group ends at this size, as `datasets` writes them.
 const ROW_GROUP_BYTES: usize = 100_000_000;
+
+/// The footer key in which `datasets` looks for a schema in its own words.
+const FEATURES: &str = "huggingface";
 
 /// Payload columns: long, seldom equal.
 const PAYLOADS: [&str; 3] = ["prompt", "messages", "tools"];
@@ -174,28 +176,29 @@ pub(super) const COLUMNS: &[Spec] = &[
     ),
 ];
 
-/// The one schema of all shards.
+/// The one schema of all shards. It carries the footer key as well, because
+/// pyarrow looks for it there.
 pub(super) fn schema() -> SchemaRef {
     let field = |(name, kind, null, _): &Spec| Field::new(*name, kind.clone(), *null);
-    Arc::new(Schema::new(COLUMNS.iter().map(field).collect::<Vec<_>>()))
+    let fields: Vec<Field> = COLUMNS.iter().map(field).collect();
+    let metadata = [(FEATURES.to_owned(), features())].into();
+    Arc::new(Schema::new(fields).with_metadata(metadata))
 }
 
-/// What `datasets` finds in the footer: its own words for the same schema.
+/// What `datasets` finds in the footer: its own words for the same schema, in
+/// the same order.
 fn features() -> String {
-    let mut features = Map::new();
-    for (name, kind, _, _) in COLUMNS {
+    let features = COLUMNS.iter().map(|(name, kind, _, _)| {
         let dtype = match kind {
             DataType::Float64 => "float64",
             DataType::Int32 => "int32",
             DataType::Boolean => "bool",
             _ => "string",
         };
-        features.insert(
-            (*name).to_owned(),
-            json!({"dtype": dtype, "_type": "Value"}),
-        );
-    }
-    json!({"info": {"features": Value::Object(features)}}).to_string()
+        format!(r#""{name}": {{"dtype": "{dtype}", "_type": "Value"}}"#)
+    });
+    let features: Vec<String> = features.collect();
+    format!(r#"{{"info": {{"features": {{{}}}}}}}"#, features.join(", "))
 }
 
 /// A shard that is written.
@@ -371,10 +374,7 @@ fn open_file(folder: &Path, at: usize) -> CurateResult<Open> {
     let file = File::create(&path).map_err(|e| CurateError::io(&path, e))?;
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(vec![KeyValue::new(
-            "huggingface".to_owned(),
-            features(),
-        )]));
+        .set_key_value_metadata(Some(vec![KeyValue::new(FEATURES.to_owned(), features())]));
     for column in PAYLOADS {
         let column = ColumnPath::from(column);
         // Statistics of payloads would put whole conversations into the footer.
@@ -458,7 +458,7 @@ mod tests {
             .key_value_metadata()
             .unwrap();
         let features = keys.iter().find(|k| k.key == "huggingface").unwrap();
-        let features: Value = serde_json::from_str(features.value.as_ref().unwrap()).unwrap();
+        let features: serde_json::Value = serde_json::from_str(features.value.as_ref().unwrap()).unwrap();
         let features = features["info"]["features"].as_object().unwrap();
         assert_eq!(features.len(), COLUMNS.len());
         assert_eq!(features["fidelity_weight"]["dtype"], "float64");

@@ -228,16 +228,23 @@ fn mean_fidelity(run: &Candidate, gaps: &PerFactor<Option<f64>>, known: usize) -
     mean(&expected)
 }
 
-/// The gate and its constants, from one fidelity per trajectory.
+/// The gate and its constants, from one fidelity per trajectory that has a
+/// profile of its own. Predictions are the same number over and over: with them
+/// the quantiles would say how many there are. They count where nothing else does.
 fn gate(recipe: &Recipe, runs: &[Candidate], judged: &[Option<Judged>]) -> (Gate, u64) {
     let mut seen = HashSet::new();
-    let fidelities: Vec<f64> = runs
-        .iter()
-        .zip(judged)
-        .filter_map(|(run, judged)| Some((run, judged.as_ref()?)))
-        .filter(|(run, _)| seen.insert((&run.environment, run.trajectory_id.as_str())))
-        .map(|(_, judged)| judged.f)
-        .collect();
+    let (mut own, mut predicted) = (Vec::new(), Vec::new());
+    for (run, judged) in runs.iter().zip(judged) {
+        let Some(judged) = judged else { continue };
+        if !seen.insert((&run.environment, run.trajectory_id.as_str())) {
+            continue;
+        }
+        match judged.source {
+            "predicted" => predicted.push(judged.f),
+            _ => own.push(judged.f),
+        }
+    }
+    let fidelities = if own.is_empty() { predicted } else { own };
     let gate = match recipe.gate.kind {
         GateKind::None => Gate::Open,
         _ if recipe.source.arm == Arm::Real => Gate::Open,

@@ -151,6 +151,20 @@ fn what_is_not_measured_is_expected_of_the_environment() {
 }
 
 #[test]
+fn predictions_do_not_move_the_constants() {
+    let known = [0.9, 0.5, 0.3, 0.1, 0.0];
+    let mut runs: Vec<Candidate> = known
+        .iter()
+        .enumerate()
+        .map(|(at, gap)| candidate("e", &format!("t{at}"), 0, 0.0, all(*gap)))
+        .collect();
+    let alone = weighed("", runs.clone()).unwrap().gate;
+    runs.extend((0..50).map(|at| candidate("e", &format!("p{at}"), 0, 0.0, None)));
+    let among = weighed("", runs).unwrap();
+    assert_eq!((among.gate, among.gate_trajectories), (alone, 5));
+}
+
+#[test]
 fn without_evidence_the_policy_decides() {
     let runs = || {
         let known = (0..5).map(|at| candidate("e", &format!("t{at}"), 0, 0.0, all(0.3)));
