@@ -4,6 +4,7 @@
 //! Data flows through the modules in the order below; imports only point back.
 
 pub mod cli;
+pub mod curate;
 pub mod engine;
 pub mod formats;
 pub mod import;

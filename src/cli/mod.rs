@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk to standard error. A closed pipe is success.
 
 mod compact;
+mod curate;
 mod functions;
 mod import;
 mod log;
@@ -149,6 +150,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Compare the arms: gaps per call, profiles per trajectory
     Profile(profile::ProfileArgs),
+    /// Make training shards with fidelity weights
+    Curate(curate::CurateArgs),
     /// List the lake's versions
     Log(log::LogArgs),
     /// Look for damage, or undo an unfinished write
@@ -200,6 +203,7 @@ pub fn main() -> ExitCode {
         match &cli.command {
             Command::Import(args) => import::run(args, global, &printer).await,
             Command::Profile(args) => profile::run(args, global, &printer).await,
+            Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,
             Command::Compact(args) => compact::run(args, global, &printer).await,

@@ -1,14 +1,14 @@
 //! `fidelake vacuum`
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 
 use super::printer::Printer;
 use super::{Global, Status};
+use crate::curate::pinned_versions;
 use crate::lake::Lake;
 
-/// Remove files that no kept version needs. The newest version is always kept.
+/// Remove files that no kept version needs. The newest version and
+/// those that curations name are always kept.
 #[derive(Debug, Args)]
 pub(crate) struct VacuumArgs {
     /// Keep every version committed in the last so many days
@@ -26,7 +26,8 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Status> {
     let (mut lake, _guard) = Lake::open_for_writing(&global.lake, global.wait()).await?;
     let keep = chrono::Duration::days(i64::from(args.keep_days));
-    let done = lake.vacuum(keep, &BTreeSet::new(), args.dry_run).await?;
+    let pinned = pinned_versions(&lake).await?;
+    let done = lake.vacuum(keep, &pinned, args.dry_run).await?;
     let (files, versions) = (done.files.len(), done.versions.len());
     if args.dry_run {
         for file in &done.files {

@@ -1,6 +1,5 @@
 //! Getting real files into a lake: sources, records, chunks, rows, duplicates.
 
-mod columns;
 mod frame;
 mod known;
 mod pipeline;

@@ -15,7 +15,6 @@ use fidelake_core::model::{OutcomeRules, TextRule};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::columns::Table;
 use super::frame::{Chunk, Framer};
 use super::known::{Known, MAX_ENVIRONMENTS, short};
 use super::slice::{
@@ -23,6 +22,7 @@ use super::slice::{
 };
 use super::{Counts, ImportError, OnConflict, Options, Progress, Report, Source, plan};
 use crate::formats::reject::{Reason, Reject};
+use crate::lake::rows::Table;
 use crate::lake::{Lake, LakeError, LakeWriter, Started, WriteGuard};
 
 const TABLES: &[&str] = &[

@@ -9,9 +9,9 @@ use fidelake_core::json::{
 };
 use fidelake_core::model::{Evidence, OutcomeRules, argument_status, truncation, truncation_mark};
 
-use super::columns::Table;
 use crate::formats::run::{Answer, Call, Content, Identity, Message, Run};
 use crate::formats::time::Time;
+use crate::lake::rows::Table;
 
 /// What is the same for all rows of a source.
 #[derive(Clone, Copy, Debug)]

@@ -14,6 +14,7 @@ mod lock;
 mod maintain;
 mod migrate;
 mod pin;
+pub(crate) mod rows;
 pub mod schema;
 mod write;
 

@@ -74,6 +74,12 @@ impl KeyHasher {
     pub fn finish(&self) -> Key {
         Key::from_hash(&self.0.finalize())
     }
+
+    /// All 256 bits as 64 hex digits, as `b3sum` prints them.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        self.0.finalize().to_hex().to_string()
+    }
 }
 
 impl fmt::Display for Key {

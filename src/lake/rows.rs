@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Field, Fields, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 
-use crate::lake::schema;
+use super::schema;
 
 enum Column {
     Text(StringBuilder),
@@ -25,7 +25,7 @@ enum Column {
 
 /// A table under construction. A value of the wrong type is a fault of this
 /// program; it is remembered and reported when the rows are finished.
-pub(super) struct Table {
+pub(crate) struct Table {
     schema: SchemaRef,
     columns: Vec<Column>,
     /// Column that gets the next value.
@@ -35,11 +35,17 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(name: &str) -> Self {
+    /// Rows of a table of the lake.
+    pub(crate) fn new(name: &str) -> Self {
         let schema = schema::table(name).map_or_else(
             || Arc::new(arrow::datatypes::Schema::empty()),
             |t| t.arrow(),
         );
+        Self::of(schema)
+    }
+
+    /// Rows of any flat schema.
+    pub(crate) fn of(schema: SchemaRef) -> Self {
         let columns = schema.fields().iter().map(|field| column(field)).collect();
         Self {
             schema,
@@ -50,7 +56,7 @@ impl Table {
         }
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
@@ -70,11 +76,11 @@ impl Table {
             .get_or_insert_with(|| format!("a wrong value for column {field:?}"));
     }
 
-    pub(super) fn text(&mut self, value: &str) -> &mut Self {
+    pub(crate) fn text(&mut self, value: &str) -> &mut Self {
         self.opt_text(Some(value))
     }
 
-    pub(super) fn opt_text(&mut self, value: Option<&str>) -> &mut Self {
+    pub(crate) fn opt_text(&mut self, value: Option<&str>) -> &mut Self {
         match self.column() {
             Some(Column::Text(builder)) => builder.append_option(value),
             _ => self.wrong(),
@@ -82,7 +88,7 @@ impl Table {
         self
     }
 
-    pub(super) fn int32(&mut self, value: Option<i32>) -> &mut Self {
+    pub(crate) fn int32(&mut self, value: Option<i32>) -> &mut Self {
         match self.column() {
             Some(Column::Int32(builder)) => builder.append_option(value),
             _ => self.wrong(),
@@ -90,7 +96,7 @@ impl Table {
         self
     }
 
-    pub(super) fn int64(&mut self, value: i64) -> &mut Self {
+    pub(crate) fn int64(&mut self, value: i64) -> &mut Self {
         match self.column() {
             Some(Column::Int64(builder)) => builder.append_value(value),
             _ => self.wrong(),
@@ -98,7 +104,7 @@ impl Table {
         self
     }
 
-    pub(super) fn float64(&mut self, value: Option<f64>) -> &mut Self {
+    pub(crate) fn float64(&mut self, value: Option<f64>) -> &mut Self {
         match self.column() {
             Some(Column::Float64(builder)) => builder.append_option(value),
             _ => self.wrong(),
@@ -106,7 +112,7 @@ impl Table {
         self
     }
 
-    pub(super) fn boolean(&mut self, value: Option<bool>) -> &mut Self {
+    pub(crate) fn boolean(&mut self, value: Option<bool>) -> &mut Self {
         match self.column() {
             Some(Column::Boolean(builder)) => builder.append_option(value),
             _ => self.wrong(),
@@ -115,7 +121,7 @@ impl Table {
     }
 
     /// Microseconds since 1970 UTC.
-    pub(super) fn time(&mut self, value: Option<i64>) -> &mut Self {
+    pub(crate) fn time(&mut self, value: Option<i64>) -> &mut Self {
         match self.column() {
             Some(Column::Time(builder)) => builder.append_option(value),
             _ => self.wrong(),
@@ -123,7 +129,7 @@ impl Table {
         self
     }
 
-    pub(super) fn texts<'a>(&mut self, values: impl Iterator<Item = &'a str>) -> &mut Self {
+    pub(crate) fn texts<'a>(&mut self, values: impl Iterator<Item = &'a str>) -> &mut Self {
         match self.column() {
             Some(Column::Texts(builder)) => {
                 for value in values {
@@ -137,7 +143,7 @@ impl Table {
     }
 
     /// (turn, index) pairs; an empty list is null.
-    pub(super) fn places(&mut self, values: &[(i32, i32)]) -> &mut Self {
+    pub(crate) fn places(&mut self, values: &[(i32, i32)]) -> &mut Self {
         match self.column() {
             Some(Column::Places(builder)) => {
                 for (turn, index) in values {
@@ -156,7 +162,7 @@ impl Table {
         self
     }
 
-    pub(super) fn end_row(&mut self) {
+    pub(crate) fn end_row(&mut self) {
         if self.next != self.columns.len() {
             let (got, wanted) = (self.next, self.columns.len());
             self.fault
@@ -166,7 +172,7 @@ impl Table {
         self.rows += 1;
     }
 
-    pub(super) fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         if let Some(fault) = self.fault.take() {
             return Err(ArrowError::SchemaError(fault));
         }

@@ -1,0 +1,254 @@
+//! From profiles to training shards: the gate gives every run a weight, groups
+//! give it an advantage, and both stand as columns beside the conversation.
+//!
+//! Two passes over one pinned state of the lake. The first reads small columns
+//! only and decides everything; the second streams the payloads in the order of
+//! the shards. Everything but the recorded time is a function of the recipe and
+//! the lake version.
+
+mod chat;
+mod error;
+mod json;
+mod manifest;
+mod payload;
+mod place;
+mod read;
+mod recipe;
+mod record;
+mod region;
+mod select;
+mod shard;
+mod weigh;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use error::{CurateError, CurateResult};
+pub use recipe::{Recipe, RecipeError};
+pub use record::pinned_versions;
+
+use chat::{ChatCounts, conversation};
+use manifest::{Made, Manifest, card, gate_figures, no_gate};
+use payload::Payloads;
+use place::{Found, Workshop, look};
+use record::{Entry, record};
+use select::{reward_excess, select};
+use shard::ShardWriter;
+use weigh::{Weighed, weigh};
+
+use crate::engine::Engine;
+use crate::import::Progress;
+use crate::lake::{At, Lake, LakeError, LakeVersion, failpoint};
+
+/// What to curate, and where to.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The lake's folder.
+    pub lake: PathBuf,
+    /// Which state of it to read.
+    pub at: At,
+    /// The recipe's file.
+    pub recipe: PathBuf,
+    /// Where the shards go.
+    pub output: PathBuf,
+    /// What was typed.
+    pub command: String,
+    /// Wait so long for another writer.
+    pub wait: Duration,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// `manifest.json` as it stands in the folder.
+    pub manifest: String,
+    /// The folder had it already.
+    pub there_already: bool,
+    /// The lake version that was read.
+    pub lake_version: i64,
+    /// The lake version that records it, if this command did.
+    pub recorded: Option<i64>,
+    /// Rows written.
+    pub rows: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Groups from which nothing can be learned.
+    pub degenerate_groups: u64,
+    /// Runs that the rules left out, with the rule's name.
+    pub left_out: Vec<(&'static str, u64)>,
+    /// The gate that came out.
+    pub gate: &'static str,
+    /// Slope and threshold of the gate.
+    pub constants: Option<(f64, f64)>,
+    /// Share of the weight that the gate moved between rows.
+    pub weight_moved: Option<f64>,
+    /// Factor that keeps the learning rate.
+    pub weight_scale: Option<f64>,
+    /// Share of the weight by where the profile comes from.
+    pub weight_by_source: BTreeMap<&'static str, f64>,
+    /// Factors that were measured nowhere.
+    pub factors_left_out: Vec<&'static str>,
+    /// Why every weight is 1 although a gate was asked for.
+    pub no_gate: Option<String>,
+}
+
+/// Makes shards of a lake.
+///
+/// # Errors
+/// If the recipe has a mistake, the folder is not empty, no row is left, or
+/// something cannot be read or written. Nothing stands in the folder then.
+pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<Report> {
+    let text = std::fs::read_to_string(&options.recipe)
+        .map_err(|e| CurateError::io(&options.recipe, e))?;
+    let recipe = Recipe::parse(&options.recipe, &text)?;
+    let lake = Lake::open(&options.lake)?;
+    let version = inputs_version(&lake, &options.at)?;
+    let curation_id = recipe.curation_id(version.version);
+    refuse_unfinished(&lake, &curation_id)?;
+    let found = look(&options.output, &curation_id)?;
+    failpoint::pass("curate:begun");
+
+    let engine = Engine::open(&lake, &At::Version(version.version)).await?;
+    let selection = select(&engine, &recipe, &options.recipe).await?;
+    let judge = selection.judge.clone();
+    let excess = reward_excess(&engine, &judge).await?;
+    let weighed = weigh(&recipe, selection, &excess)?;
+    failpoint::pass("curate:weighed");
+
+    let mut shop = None;
+    let manifest = match &found {
+        Found::Same(manifest) => manifest.clone(),
+        Found::Free => {
+            let shop = shop.insert(Workshop::open(&options.output, &curation_id)?);
+            let made = Made {
+                recipe: &recipe,
+                curation_id: &curation_id,
+                version: &version,
+                judge,
+                weighed: &weighed,
+                excess,
+            };
+            fill(shop, &engine, made, progress)
+                .await
+                .inspect_err(|_| shop.discard())?
+        }
+    };
+    let entry = Entry {
+        curation_id: &curation_id,
+        lake_version: version.version,
+        recipe: &recipe.text,
+        manifest: &manifest,
+        output: &options.output,
+        command: &options.command,
+        counts: serde_json::json!({"rows": weighed.counts.rows, "groups": weighed.counts.groups}),
+    };
+    let recorded = record(&options.lake, options.wait, &entry, &weighed.rows).await?;
+    if let Some(shop) = &shop {
+        shop.publish()?;
+    }
+    let mut report = report(&recipe, &weighed);
+    report.manifest = manifest;
+    report.there_already = matches!(found, Found::Same(_));
+    report.lake_version = version.version;
+    report.recorded = recorded.map(|v| v.version);
+    Ok(report)
+}
+
+/// Writes everything; returns the manifest.
+async fn fill(
+    shop: &Workshop,
+    engine: &Engine,
+    made: Made<'_>,
+    progress: &dyn Progress,
+) -> CurateResult<String> {
+    let (rows, arm) = (&made.weighed.rows, made.recipe.source.arm.as_str());
+    let mut chats = ChatCounts::default();
+    let mut payloads = Payloads::open(engine, rows, &mut chats.sanitised).await?;
+    let mut writer = ShardWriter::new(shop.path(), made.recipe)?;
+    for (at, row) in rows.iter().enumerate() {
+        let (parts, tools) = payloads.take(at).await?;
+        let chat = conversation(&parts, &mut chats);
+        writer.push(arm, row, &chat, &tools)?;
+        if progress.stop() {
+            return Err(CurateError::Interrupted);
+        }
+        progress.items(at as u64 + 1, rows.len() as u64);
+    }
+    let files = writer.finish()?;
+    let recipe = made.recipe;
+    let manifest = Manifest::of(made, chats, files);
+    let text = manifest.text();
+    shop.write("README.md", &card(recipe, &manifest))?;
+    shop.write("manifest.json", &text)?;
+    failpoint::pass("curate:written");
+    Ok(text)
+}
+
+fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
+    let (counts, gate) = (&weighed.counts, gate_figures(recipe, weighed));
+    Report {
+        manifest: String::new(),
+        there_already: false,
+        lake_version: 0,
+        recorded: None,
+        rows: counts.rows,
+        groups: counts.groups,
+        degenerate_groups: counts.degenerate_groups,
+        left_out: vec![
+            ("by where", counts.filtered_out),
+            ("without reward", counts.without_reward),
+            ("with a reward that is no number", counts.reward_not_finite),
+            ("by unknown = \"drop\"", counts.dropped_unknown),
+        ],
+        gate: gate.kind,
+        constants: gate.alpha.zip(gate.beta),
+        weight_moved: weighed.weight_moved,
+        weight_scale: weighed.weight_scale,
+        weight_by_source: weighed.weight_by_source.clone(),
+        no_gate: no_gate(&gate),
+        factors_left_out: gate.factors_left_out,
+    }
+}
+
+/// The tables that a curation writes; they are not what it reads.
+const OWN_TABLES: [&str; 2] = ["curations", "curation_rows"];
+
+/// The oldest state with the same inputs as the one asked for. Recording a
+/// curation makes a new lake version in which nothing changed that a curation
+/// reads: without this, the same command would never make the same shards.
+fn inputs_version(lake: &Lake, at: &At) -> CurateResult<LakeVersion> {
+    let asked = lake.pin(at)?.version().clone();
+    let inputs = |version: &LakeVersion| {
+        let mut tables = version.tables.clone();
+        tables.retain(|name, _| !OWN_TABLES.contains(&name.as_str()));
+        tables
+    };
+    let wanted = inputs(&asked);
+    let same = lake
+        .versions()?
+        .into_iter()
+        .rev()
+        .skip_while(|v| v.version > asked.version)
+        .take_while(|v| inputs(v) == wanted)
+        .filter(|v| v.readable)
+        .last();
+    Ok(same.unwrap_or(asked))
+}
+
+/// Another write that did not end would stop the last step; better to say so first.
+fn refuse_unfinished(lake: &Lake, curation_id: &str) -> CurateResult<()> {
+    match lake
+        .intents()?
+        .into_iter()
+        .find(|intent| intent.id != curation_id)
+    {
+        None => Ok(()),
+        Some(intent) => Err(LakeError::Unfinished {
+            operation: intent.operation,
+            id: intent.id,
+            command: intent.command,
+        }
+        .into()),
+    }
+}

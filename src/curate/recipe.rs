@@ -1,0 +1,471 @@
+//! The recipe: what to take, how to weigh it, what to write (docs/recipe.md).
+//!
+//! A mistake is reported with its place in the file and with what would be
+//! right there, because a recipe is written by hand.
+
+use std::path::Path;
+
+use fidelake_core::json::key::{Key, KeyHasher};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// Bytes of a shard where the recipe does not say: what `datasets` writes.
+const MAX_SHARD_BYTES: u64 = 500_000_000;
+
+/// Changes when the same recipe and lake version give other rows.
+const ENGINE: &str = "curation-1";
+
+/// A mistake in a recipe.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct RecipeError {
+    place: String,
+    message: String,
+}
+
+/// A recipe that is right.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// The file as given.
+    pub text: String,
+    /// Which runs become rows.
+    pub source: SourcePart,
+    /// How a profile becomes a weight.
+    pub gate: GatePart,
+    /// Whose rewards are compared with each other.
+    pub groups: GroupsPart,
+    /// What is written.
+    pub output: OutputPart,
+}
+
+/// `[source]`
+#[derive(Clone, Debug, Default)]
+pub struct SourcePart {
+    /// SQL over the columns of `runs` and `profiles_now`.
+    pub filter: Option<String>,
+    /// Whose runs become rows.
+    pub arm: Arm,
+    /// Whose rewards count; else the only judge.
+    pub judge: Option<String>,
+}
+
+/// `[gate]`
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GatePart {
+    /// Which gate.
+    pub kind: GateKind,
+    /// What becomes of a run about which nothing is known.
+    pub unknown: Unknown,
+}
+
+/// `[groups]`
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GroupsPart {
+    /// What makes a group.
+    pub by: GroupBy,
+    /// Whether rollouts of several policies stand in one group.
+    pub mix_policies: bool,
+}
+
+/// `[output]`
+#[derive(Clone, Debug)]
+pub struct OutputPart {
+    /// Most rows of a shard.
+    pub rows_per_shard: Option<u64>,
+    /// A shard ends when it has this size.
+    pub max_shard_bytes: u64,
+    /// License, as the Hugging Face hub names it.
+    pub license: Option<String>,
+    /// Name for people.
+    pub name: Option<String>,
+}
+
+/// Whose runs become rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arm {
+    /// The simulator's.
+    #[default]
+    Sim,
+    /// The real world's; their weight is 1.
+    Real,
+}
+
+/// Which gate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GateKind {
+    /// A sigmoid around the 20 % quantile.
+    #[default]
+    Quantile,
+    /// `sigmoid(10 (fidelity_mean - 0.7))`.
+    Seed,
+    /// Every weight is 1.
+    None,
+}
+
+/// What becomes of a run about whose environment nothing is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Unknown {
+    /// Weight 1.
+    #[default]
+    Keep,
+    /// Left out.
+    Drop,
+    /// This weight.
+    Weight(f64),
+}
+
+/// What makes a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupBy {
+    /// `group_id`, else `task_id`, else `trajectory_id`.
+    #[default]
+    GroupId,
+    /// `task_id`, else `trajectory_id`.
+    TaskId,
+}
+
+impl Arm {
+    /// As in the tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Real => "real",
+        }
+    }
+}
+
+impl GateKind {
+    /// As in the recipe.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quantile => "quantile",
+            Self::Seed => "seed",
+            Self::None => "none",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: Spanned<i64>,
+    #[serde(default)]
+    source: SourceFile,
+    #[serde(default)]
+    gate: GateFile,
+    #[serde(default)]
+    groups: GroupsFile,
+    #[serde(default)]
+    output: OutputFile,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SourceFile {
+    r#where: Option<Spanned<String>>,
+    #[serde(default)]
+    arm: Arm,
+    judge: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GateFile {
+    #[serde(default)]
+    kind: GateKind,
+    unknown: Option<Spanned<UnknownWord>>,
+    unknown_weight: Option<Spanned<f64>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum UnknownWord {
+    Keep,
+    Drop,
+    Weight,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GroupsFile {
+    #[serde(default)]
+    by: GroupBy,
+    #[serde(default)]
+    mix_policies: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputFile {
+    rows_per_shard: Option<Spanned<i64>>,
+    max_shard_bytes: Option<Spanned<i64>>,
+    license: Option<Spanned<String>>,
+    name: Option<Spanned<String>>,
+}
+
+impl Recipe {
+    /// Reads a recipe; `path` is for messages.
+    ///
+    /// # Errors
+    /// With line and column of the first mistake, and what would be right.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, RecipeError> {
+        let wrong = |at: Option<usize>, message: String| RecipeError {
+            place: match at {
+                Some(at) => {
+                    let (line, column) = place(text, at);
+                    format!("{}:{line}:{column}", path.display())
+                }
+                None => path.display().to_string(),
+            },
+            message,
+        };
+        let file: File = toml::from_str(text).map_err(|e| {
+            let message = e
+                .message()
+                .replace('\n', ", ")
+                .replace("expected i64", "expected a whole number")
+                .replace("expected f64", "expected a number");
+            let hint = if message.starts_with("missing field `version`") {
+                ": the first line of a recipe is `version = 1`"
+            } else {
+                ""
+            };
+            wrong(e.span().map(|s| s.start), format!("{message}{hint}"))
+        })?;
+        if *file.version.get_ref() != 1 {
+            let message = format!(
+                "version = {}: this program reads recipes of version 1",
+                file.version.get_ref()
+            );
+            return Err(wrong(Some(file.version.span().start), message));
+        }
+        let filter = match file.source.r#where {
+            Some(given) if given.get_ref().trim().is_empty() => {
+                let message = "where is empty: write a condition such as \"environment = 'airline'\", or leave the line out";
+                return Err(wrong(Some(given.span().start), message.into()));
+            }
+            given => given.map(Spanned::into_inner),
+        };
+        let unknown = unknown(&file.gate).map_err(|(at, message)| wrong(Some(at), message))?;
+        let positive = |name: &str, given: &Option<Spanned<i64>>| {
+            let Some(given) = given else { return Ok(None) };
+            match u64::try_from(*given.get_ref()) {
+                Ok(number @ 1..) => Ok(Some(number)),
+                _ => {
+                    let message = format!(
+                        "{name} = {}: write a whole number from 1 on",
+                        given.get_ref()
+                    );
+                    Err(wrong(Some(given.span().start), message))
+                }
+            }
+        };
+        let line = |name: &str, given: Option<Spanned<String>>| {
+            let Some(given) = given else { return Ok(None) };
+            if given.get_ref().trim().is_empty() || given.get_ref().contains(['\n', '\r']) {
+                let message = format!("{name}: write one line of text, or leave it out");
+                return Err(wrong(Some(given.span().start), message));
+            }
+            Ok(Some(given.into_inner()))
+        };
+        let output = file.output;
+        Ok(Self {
+            source: SourcePart {
+                filter,
+                arm: file.source.arm,
+                judge: file.source.judge,
+            },
+            gate: GatePart {
+                kind: file.gate.kind,
+                unknown,
+            },
+            groups: GroupsPart {
+                by: file.groups.by,
+                mix_policies: file.groups.mix_policies,
+            },
+            output: OutputPart {
+                rows_per_shard: positive("rows_per_shard", &output.rows_per_shard)?,
+                max_shard_bytes: positive("max_shard_bytes", &output.max_shard_bytes)?
+                    .unwrap_or(MAX_SHARD_BYTES),
+                license: line("license", output.license)?,
+                name: line("name", output.name)?,
+            },
+            text: text.to_owned(),
+        })
+    }
+
+    /// BLAKE3 of the file.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let mut hasher = KeyHasher::default();
+        hasher.update(self.text.as_bytes());
+        hasher.hex()
+    }
+
+    /// The name of the curation of this recipe at a lake version.
+    #[must_use]
+    pub fn curation_id(&self, lake_version: i64) -> String {
+        Key::of_parts(&[ENGINE, &lake_version.to_string(), &self.text]).to_string()
+    }
+
+    /// The mistake that the engine found in `where`.
+    pub(super) fn wrong_filter(&self, path: &Path, message: &str) -> RecipeError {
+        // The key stands at the start of its line in a recipe that was read.
+        let line = self
+            .text
+            .lines()
+            .position(|line| line.trim_start().starts_with("where"));
+        RecipeError {
+            place: match line {
+                Some(line) => format!("{}:{}", path.display(), line + 1),
+                None => path.display().to_string(),
+            },
+            message: format!("[source] where: {message}"),
+        }
+    }
+}
+
+fn unknown(gate: &GateFile) -> Result<Unknown, (usize, String)> {
+    let weight = gate.unknown_weight.as_ref();
+    let word = gate.unknown.as_ref();
+    if let Some(weight) = weight
+        && !(0.0..=1.0).contains(weight.get_ref())
+    {
+        let message = format!(
+            "unknown_weight = {}: write a number from 0.0 to 1.0",
+            weight.get_ref()
+        );
+        return Err((weight.span().start, message));
+    }
+    match (word.map(|w| *w.get_ref()), weight) {
+        (Some(UnknownWord::Weight), Some(weight)) => Ok(Unknown::Weight(*weight.get_ref())),
+        (Some(UnknownWord::Weight), None) => Err((
+            word.map_or(0, |w| w.span().start),
+            "unknown = \"weight\" needs the weight beside it: unknown_weight = 0.5".into(),
+        )),
+        (_, Some(weight)) => Err((
+            weight.span().start,
+            "unknown_weight is used with unknown = \"weight\" only: write that, or leave this line out".into(),
+        )),
+        (Some(UnknownWord::Drop), None) => Ok(Unknown::Drop),
+        (Some(UnknownWord::Keep) | None, None) => Ok(Unknown::Keep),
+    }
+}
+
+/// Line and column, both from 1, of a byte of the text.
+fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .map_or(0, |tail| tail.chars().count())
+        + 1;
+    (line, column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Recipe::parse(Path::new("r.toml"), text)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn defaults() {
+        let recipe = Recipe::parse(Path::new("r.toml"), "version = 1\n").unwrap();
+        assert_eq!(recipe.gate.kind, GateKind::Quantile);
+        assert_eq!(recipe.gate.unknown, Unknown::Keep);
+        assert_eq!(recipe.source.arm, Arm::Sim);
+        assert_eq!(recipe.groups.by, GroupBy::GroupId);
+        assert!(!recipe.groups.mix_policies);
+        assert_eq!(recipe.output.max_shard_bytes, MAX_SHARD_BYTES);
+    }
+
+    #[test]
+    fn every_mistake_has_a_place_and_says_what_is_right() {
+        let cases = [
+            (
+                "version = 1\n[gate]\nkind = \"calibrated\"\n",
+                "r.toml:3:8",
+                "`quantile`",
+            ),
+            (
+                "version = 1\n[gate]\nkinds = \"seed\"\n",
+                "r.toml:3:1",
+                "`kind`",
+            ),
+            ("version = 1\n[gat]\n", "r.toml:2:2", "`gate`"),
+            ("version = 2\n", "r.toml:1:11", "version 1"),
+            ("[gate]\n", "r.toml:1:1", "`version = 1`"),
+            (
+                "version = 1\n[gate]\nunknown = \"weight\"\n",
+                "r.toml:3:11",
+                "unknown_weight = 0.5",
+            ),
+            (
+                "version = 1\n[gate]\nunknown_weight = 0.5\n",
+                "r.toml:3:18",
+                "unknown = \"weight\"",
+            ),
+            (
+                "version = 1\n[gate]\nunknown = \"weight\"\nunknown_weight = 7.0\n",
+                "r.toml:4:18",
+                "0.0 to 1.0",
+            ),
+            (
+                "version = 1\n[output]\nrows_per_shard = 0\n",
+                "r.toml:3:18",
+                "from 1 on",
+            ),
+            (
+                "version = 1\n[output]\nrows_per_shard = \"x\"\n",
+                "r.toml:3:18",
+                "a whole number",
+            ),
+            (
+                "version = 1\n[output]\nname = \"\"\n",
+                "r.toml:3:8",
+                "one line",
+            ),
+            (
+                "version = 1\n[source]\nwhere = \" \"\n",
+                "r.toml:3:9",
+                "condition",
+            ),
+            (
+                "version = 1\n[source]\narm = \"both\"\n",
+                "r.toml:3:7",
+                "`sim` or `real`",
+            ),
+            ("version = 1\nversion = 1\n", "r.toml:2:1", "duplicate"),
+            ("version = \n", "r.toml:1:1", ""),
+        ];
+        for (text, place, right) in cases {
+            let message = error(text);
+            assert!(
+                message.starts_with(&format!("{place}")),
+                "{text:?}: {message}"
+            );
+            assert!(message.contains(right), "{text:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_curation_is_named_by_recipe_and_lake_version() {
+        let recipe = |text| Recipe::parse(Path::new("r"), text).unwrap();
+        let one = recipe("version = 1\n");
+        assert_eq!(one.curation_id(3), recipe("version = 1\n").curation_id(3));
+        assert_ne!(one.curation_id(3), one.curation_id(4));
+        assert_ne!(one.curation_id(3), recipe("version  = 1\n").curation_id(3));
+        assert_eq!(one.hash().len(), 64);
+    }
+}
