@@ -1,7 +1,9 @@
 //! fidelake: a data lake and curation engine for the tool-call trajectories
 //! that train agents.
 //!
-//! Data flows through the modules in the order below; imports only point back.
+//! Data flows through the modules in this order, and imports only point up it:
+//! `formats`, `lake`, `import`, `engine`, `env`, `dual`, `estimate`, `validate`,
+//! `patterns`, `curate`, `randomize`, `report`, `monitor`, `serve`, `cli`.
 
 pub mod cli;
 pub mod curate;

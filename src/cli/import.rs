@@ -8,9 +8,9 @@ use fidelake_core::mask::Mode;
 use fidelake_core::model::Arm;
 
 use super::printer::{BYTES, Meter, Printer};
-use super::{Global, Status};
+use super::{Global, Status, UsageError};
 use crate::formats::Format;
-use crate::import::{OnConflict, Options, Report, import};
+use crate::import::{ImportError, OnConflict, Options, Report, import};
 use crate::report::OutputFormat;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -110,7 +110,10 @@ pub(crate) async fn run(
     )
     .await;
     meter.finish();
-    let report = report?;
+    let report = report.map_err(|error| match error {
+        ImportError::Environment(_) => UsageError(error.to_string()).into(),
+        other => anyhow::Error::from(other),
+    })?;
     print(&report, printer)?;
     Ok(Status::Done)
 }
@@ -143,8 +146,13 @@ fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
         }
         OutputFormat::Table => {
             let mut lines = vec![format!(
-                "{} records read from {} files: {} imported, {} duplicates, {} rejected",
-                counts.records, counts.files, counts.imported, counts.duplicates, counts.rejected
+                "{} records read from {} {}: {} imported, {} duplicates, {} rejected",
+                counts.records,
+                counts.files,
+                if counts.files == 1 { "file" } else { "files" },
+                counts.imported,
+                counts.duplicates,
+                counts.rejected
             )];
             lines.push(format!(
                 "{} new trajectories, {} runs, {} messages, {} calls, {} observations, {} verdicts",

@@ -114,6 +114,7 @@ pub(crate) struct AtArgs {
     at: Option<String>,
 }
 
+#[allow(dead_code, reason = "for the commands that read tables")]
 impl AtArgs {
     fn resolve(&self) -> anyhow::Result<At> {
         if let Some(version) = self.version {
@@ -187,6 +188,7 @@ pub fn main() -> ExitCode {
             };
         }
     };
+    hide_known_panics();
     let printer = Printer::new(cli.global.quiet, cli.global.format);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -223,7 +225,7 @@ pub fn main() -> ExitCode {
             if is_broken_pipe(&error) {
                 return Status::Done.into();
             }
-            printer.error(&format!("{error:#}"));
+            printer.error(&chain(&error));
             if error.downcast_ref::<UsageError>().is_some() {
                 Status::Usage
             } else {
@@ -232,6 +234,35 @@ pub fn main() -> ExitCode {
             .into()
         }
     }
+}
+
+/// What went wrong and why, each said once: many messages quote their cause.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// The writer of the object store panics in its own task when it is closed after
+/// a write that failed (a full disk). The failure itself comes back as an error,
+/// which is told in its place; any other panic is a fault and is shown.
+fn hide_known_panics() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let closed_twice = info
+            .location()
+            .is_some_and(|at| at.file().contains("object_store"))
+            && info.payload_as_str() == Some("Already shut down");
+        if !closed_twice {
+            show(info);
+        }
+    }));
 }
 
 /// Whoever reads our output has seen enough.

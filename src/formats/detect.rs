@@ -24,7 +24,7 @@ const OTHERS: &[(&[&str], &str)] = &[
     (&["eval", "plan"], "an Inspect AI log"),
     (
         &["messages_display"],
-        "a flattened tau-bench few-shot text, which has lost its calls",
+        "a flattened tau-bench few-shot text (without its calls)",
     ),
     (&["schema_version", "steps"], "an ATIF trajectory"),
     (&["conversations"], "a ShareGPT conversation"),
@@ -39,7 +39,11 @@ const OTHERS: &[(&[&str], &str)] = &[
         &["task_id", "termination_reason"],
         "a single simulation of tau2-bench without its results.json",
     ),
-    (&["user_scenario"], "a list of tau2-bench tasks"),
+    (&["user_scenario"], "a task of tau2-bench"),
+    (
+        &["info", "tasks"],
+        "a tau2-bench results.json of the folder layout (its simulations stand in files of their own)",
+    ),
     (&["jsonrpc"], "a single JSON-RPC message"),
     (&["method", "params"], "a single JSON-RPC message"),
 ];
@@ -51,7 +55,7 @@ pub(crate) fn detect(head: &str, whole: bool, forced: Option<Format>) -> Detecte
         None => Detected::Unknown("only white space".into()),
         Some(b'[') => from_array(text, forced),
         Some(b'{') => from_object(text, whole, forced),
-        Some(_) => Detected::Unknown("no JSON".into()),
+        Some(_) => Detected::Unknown("something other than JSON".into()),
     }
 }
 
@@ -80,7 +84,10 @@ fn from_array(text: &str, forced: Option<Format>) -> Detected {
         .find(|format| format.is(doc.root()))
     {
         Some(format) => Detected::Known(format, Framing::Elements),
-        None => Detected::Unknown(format!("a JSON array of {}", name(doc.root()))),
+        None => Detected::Unknown(format!(
+            "a JSON array whose first element is {}",
+            name(doc.root())
+        )),
     }
 }
 
@@ -121,7 +128,7 @@ fn document(text: &str, whole: bool, forced: Option<Format>) -> Detected {
             let empty = root.get("simulations").is_some_and(Node::is_empty);
             if empty && root.get_some("simulation_index").is_some() {
                 return Detected::Unknown(
-                    "a tau2-bench results.json of the folder layout: its simulations stand in files of their own, which cannot be read yet".into(),
+                    "a tau2-bench results.json of the folder layout (its simulations stand in files of their own)".into(),
                 );
             }
             return Detected::Known(Format::Tau2, Framing::Under("simulations"));
@@ -150,7 +157,7 @@ fn document(text: &str, whole: bool, forced: Option<Format>) -> Detected {
         return Detected::Unknown((*what).to_owned());
     }
     if whole {
-        return Detected::Unknown("no JSON: the object is broken or cut off".into());
+        return Detected::Unknown("a JSON object that is broken or cut off".into());
     }
     Detected::Unknown("a JSON object of an unknown form".into())
 }

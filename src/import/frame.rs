@@ -11,8 +11,12 @@ use fidelake_core::json::{Piece, Splitter};
 
 use crate::formats::Framing;
 
-/// Decoded bytes per chunk.
-pub(super) const CHUNK_BYTES: usize = 16 << 20;
+/// Decoded bytes per chunk. Small where the steps of a write are tested.
+pub(super) const CHUNK_BYTES: usize = if cfg!(feature = "failpoints") {
+    64 << 10
+} else {
+    16 << 20
+};
 
 /// A longer record is refused (and kept in part), so that memory stays bounded.
 pub(super) const MAX_RECORD_BYTES: usize = 256 << 20;

@@ -150,6 +150,12 @@ pub enum ImportError {
         /// The path.
         path: String,
     },
+    /// A folder or pattern without files that can be read.
+    #[error("{path}: none of the files found there can be imported")]
+    NothingUseful {
+        /// The path.
+        path: String,
+    },
     /// A bad pattern.
     #[error("{pattern}: not a valid pattern: {what}")]
     BadPattern {
@@ -160,7 +166,7 @@ pub enum ImportError {
     },
     /// A file of a form that cannot be read.
     #[error(
-        "{path}: this looks like {what}, which cannot be imported. The formats are native, tau, tau2, openai and mcp-wire; --from names one if this is a mistake"
+        "{path}: this looks like {what} and cannot be imported. The formats are native, tau, tau2, openai and mcp-wire; --from names one if this is a mistake"
     )]
     UnknownFormat {
         /// The path.
@@ -189,8 +195,8 @@ pub enum ImportError {
         source: io::Error,
     },
     /// The name given with --environment cannot be used.
-    #[error("--environment: {0}")]
-    Environment(String),
+    #[error("the name given with --environment {0}")]
+    Environment(&'static str),
     /// Several sources that cannot be imported; nothing was.
     #[error("{}", list(.0))]
     Several(Vec<ImportError>),
@@ -205,6 +211,19 @@ pub enum ImportError {
     /// The lake.
     #[error(transparent)]
     Lake(#[from] LakeError),
+}
+
+impl ImportError {
+    /// Why a file of a folder was passed over, in short.
+    fn skipped(&self) -> String {
+        match self {
+            Self::UnknownFormat { path, what } => {
+                format!("skipped {path}: this looks like {what}")
+            }
+            Self::Empty { path } => format!("skipped {path}: the file is empty"),
+            other => format!("skipped {other}"),
+        }
+    }
 }
 
 fn list(errors: &[ImportError]) -> String {

@@ -41,6 +41,8 @@ const TABLES: &[&str] = &[
 struct Pending {
     source: Source,
     import_id: String,
+    /// Further sources of this command with the same bytes.
+    copies: u64,
 }
 
 /// Imports everything that the options name into the lake at `path`.
@@ -55,14 +57,14 @@ pub async fn import(
     progress: Arc<dyn Progress>,
 ) -> Result<Report, ImportError> {
     if let Some(name) = &options.environment {
-        check_environment(name).map_err(|reject| ImportError::Environment(reject.message))?;
+        check_environment(name).map_err(ImportError::Environment)?;
     }
     let spool_in = std::env::temp_dir();
     let found =
         tokio::task::block_in_place(|| plan::plan(&options.paths, options.format, &spool_in))
             .map_err(ImportError::Several)?;
     for skipped in &found.skipped {
-        progress.say(&format!("skipped {skipped}"));
+        progress.say(&skipped.skipped());
     }
     if found.sources.is_empty() {
         let paths = options
@@ -71,7 +73,7 @@ pub async fn import(
             .map(|p| p.display().to_string())
             .collect::<Vec<_>>()
             .join(" ");
-        return Err(ImportError::NothingFound { path: paths });
+        return Err(ImportError::NothingUseful { path: paths });
     }
     let (mut lake, guard) = Lake::open_or_create(path, wait).await?;
     let rules = read_rules(lake.path())?;
@@ -94,8 +96,21 @@ pub async fn import(
                 rejected: done.rejected,
                 ..Counts::default()
             });
-        } else if !pending.iter().any(|p: &Pending| p.import_id == import_id) {
-            pending.push(Pending { source, import_id });
+        } else if let Some(first) = pending
+            .iter_mut()
+            .find(|p: &&mut Pending| p.import_id == import_id)
+        {
+            progress.say(&format!(
+                "{}: the same bytes as {}, counted as duplicates",
+                source.given, first.source.given
+            ));
+            first.copies += 1;
+        } else {
+            pending.push(Pending {
+                source,
+                import_id,
+                copies: 0,
+            });
         }
     }
     if pending.is_empty() {
@@ -148,7 +163,12 @@ async fn run(
         masked: 0,
     };
     let mut all = Counts::default();
-    for Pending { source, import_id } in &pending {
+    for Pending {
+        source,
+        import_id,
+        copies,
+    } in &pending
+    {
         let job = Job {
             format: source.format,
             environment: options.environment.as_deref(),
@@ -192,6 +212,15 @@ async fn run(
             masked,
         );
         all.add(&counts);
+        for _ in 0..*copies {
+            all.add(&Counts {
+                files: 1,
+                records: counts.records,
+                duplicates: counts.records - counts.rejected,
+                rejected: counts.rejected,
+                ..Counts::default()
+            });
+        }
     }
     writer.push(
         "imports",

@@ -187,12 +187,12 @@ impl Slice<'_> {
             }
         }
         let mut identities = std::collections::VecDeque::new();
-        if any {
+        let given = any.then(|| {
             mcp_wire::read(text, &context, &mut |mut run, _| {
                 self.repeat(&mut run);
                 identities.push_back(Identity::with_call_keys(&run));
-            });
-        }
+            })
+        });
         let stored = if any { masked_text.as_str() } else { text };
         let mut faults = Vec::new();
         let bad = mcp_wire::read(stored, &context, &mut |run, calls| {
@@ -204,21 +204,19 @@ impl Slice<'_> {
         for reject in faults {
             self.refuse(span, text, reject);
         }
-        for line in bad {
+        // The places are those in the source, not in the masked text.
+        for line in given.unwrap_or(bad) {
             let from = line.offset;
-            let text = stored
-                .get(from..)
-                .and_then(|t| t.lines().next())
-                .unwrap_or_default()
-                .to_owned();
-            self.refused.push(Refused {
-                reject: line.reject,
+            let body = text.get(from..).and_then(|t| t.lines().next());
+            let place = Span {
+                range: 0..0,
                 ordinal: span.ordinal + line.line as u64,
                 line: span.line + line.line as u64,
                 offset: span.offset + from as u64,
                 size: line.bytes as u64,
-                text: kept(&text),
-            });
+                cut: false,
+            };
+            self.refuse(&place, body.unwrap_or_default(), line.reject);
         }
     }
 
@@ -245,7 +243,8 @@ impl Slice<'_> {
     ) -> Result<(), Reject> {
         self.repeat(&mut run);
         let identity = identity.unwrap_or_else(|| Identity::of(&run));
-        check_environment(&identity.environment)?;
+        check_environment(&identity.environment)
+            .map_err(|what| Reject::bad("environment", what))?;
         let before = self.lengths();
         let stamp = Stamp {
             import_id: self.job.import_id,
@@ -342,19 +341,18 @@ fn text(bytes: &[u8]) -> (Cow<'_, str>, Flags) {
 }
 
 /// Environments become folder names in every table.
-pub(crate) fn check_environment(name: &str) -> Result<(), Reject> {
-    let bad = |what: &str| Err(Reject::bad("environment", what));
+pub(crate) fn check_environment(name: &str) -> Result<(), &'static str> {
     if name.trim().is_empty() {
-        return bad("is empty");
+        return Err("is empty");
     }
     if name.len() > 128 {
-        return bad("has more than 128 bytes");
+        return Err("has more than 128 bytes");
     }
     if !is_nfc(name) {
-        return bad("is not in Unicode normal form C");
+        return Err("is not in Unicode normal form C");
     }
     if name.chars().any(char::is_control) {
-        return bad("holds a control character");
+        return Err("holds a control character");
     }
     Ok(())
 }

@@ -109,7 +109,7 @@ impl Source {
             hasher: KeyHasher::default(),
             bytes: 0,
         };
-        let mut survey = {
+        let survey = {
             let mut decoded = decode(&mut hashing, self.packing).map_err(io)?;
             let mut head = vec![0; HEAD_BYTES];
             let got = self.damage(read_full(&mut decoded, &mut head))?;

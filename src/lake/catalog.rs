@@ -83,7 +83,7 @@ const TABLES: &str = "
 
 /// The catalog in SQLite.
 #[derive(Debug)]
-pub struct SqliteCatalog {
+pub(super) struct SqliteCatalog {
     path: PathBuf,
     db: Connection,
 }

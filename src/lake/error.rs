@@ -81,6 +81,15 @@ pub enum LakeError {
     /// A value that cannot name an environment.
     #[error("environment {0:?} cannot be used: {1}")]
     BadEnvironment(String, &'static str),
+    /// The catalog is no database, or a broken one.
+    #[error(
+        "the catalog {} is damaged: put it back from a copy, or import the sources into a new lake",
+        path.display()
+    )]
+    DamagedCatalog {
+        /// The database file.
+        path: PathBuf,
+    },
     /// The catalog database.
     #[error("the catalog {}: {source}", path.display())]
     Catalog {
@@ -131,12 +140,20 @@ impl LakeError {
 
     pub(super) fn catalog(path: impl Into<PathBuf>, source: rusqlite::Error) -> Self {
         let path = path.into();
-        if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
-            return Self::DiskFull {
+        let extended = source.sqlite_error().map(|error| error.extended_code);
+        match source.sqlite_error_code() {
+            // Shared memory that cannot grow is a full disk, too.
+            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull {
                 what: path.display().to_string(),
-            };
+            },
+            _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => Self::DiskFull {
+                what: path.display().to_string(),
+            },
+            Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+                Self::DamagedCatalog { path }
+            }
+            _ => Self::Catalog { path, source },
         }
-        Self::Catalog { path, source }
     }
 
     pub(super) fn delta(table: &str, source: &deltalake::DeltaTableError) -> Self {

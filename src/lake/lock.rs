@@ -9,7 +9,7 @@ use super::error::{LakeError, LakeResult};
 
 /// Held while a lake is written; released when dropped or when the process ends.
 #[derive(Debug)]
-pub struct WriteLock {
+pub(super) struct WriteLock {
     file: File,
 }
 

@@ -55,6 +55,9 @@ impl Lake {
                 "there is no such folder; `fidelake import` makes one, --lake DIR or FIDELAKE_LAKE names another",
             ));
         }
+        if path.is_file() {
+            return Err(not("it is a file; give a folder with --lake DIR"));
+        }
         if !path.join("_fidelake").join("catalog.sqlite").is_file() {
             return Err(not(
                 "it has no _fidelake/catalog.sqlite; --lake DIR or FIDELAKE_LAKE names the right folder",
@@ -91,6 +94,10 @@ impl Lake {
         let path = absolute(path)?;
         let own = path.join("_fidelake");
         let made_here = !path.exists();
+        if path.is_file() {
+            let why = "it is a file; give a folder with --lake DIR".into();
+            return Err(LakeError::NotALake { path, why });
+        }
         if !own.is_dir() && path.exists() {
             let mut entries = std::fs::read_dir(&path).map_err(|e| LakeError::io(&path, e))?;
             if entries.next().is_some() {

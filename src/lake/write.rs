@@ -15,8 +15,13 @@ use super::error::{LakeError, LakeResult};
 use super::schema::{self, SCHEMA_VERSION};
 use super::{Lake, delta, failpoint};
 
-/// Buffered rows of one table are committed from this size on.
-const COMMIT_BYTES: usize = 64 << 20;
+/// Buffered rows of one table are committed from this size on. Small where the
+/// steps of a write are tested, so that little data makes many commits.
+const COMMIT_BYTES: usize = if cfg!(feature = "failpoints") {
+    8 << 10
+} else {
+    64 << 20
+};
 
 /// Whether a write is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,3 +1,26 @@
 //! Tests of the whole program.
 
 mod curate;
+//! Integration tests: the program as a user runs it, and the lakes it leaves.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
+mod bad_input;
+#[cfg(feature = "failpoints")]
+mod failpoints;
+mod generate;
+mod kills;
+mod lake;
+mod masking;
+mod pairing;
+mod properties;
+mod readers;
+mod records;
+mod shared_data;
+mod structure;
+mod support;

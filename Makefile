@@ -1,0 +1,49 @@
+# make test       everything that a change must pass; sets up what it needs beside the Rust toolchain and a C compiler
+# make build      the program, optimised
+# make test-kill  an import killed at twenty random moments (a quarter of an hour)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fidelake/target
+export CARGO_TARGET_DIR
+# Snapshots are compared, never written; `INSTA_UPDATE=always make test` accepts what is new.
+export INSTA_UPDATE ?= no
+export TEST_LOGS := $(CARGO_TARGET_DIR)/test-logs
+
+.PHONY: build test format lint test-rust test-doc test-failpoints test-kill clean-counts counts
+
+build:
+	cargo build --release
+
+test: clean-counts format lint test-failpoints test-rust test-doc counts
+
+clean-counts:
+	@rm -rf '$(TEST_LOGS)'
+
+format:
+	cargo fmt --all --check
+
+lint:
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --features failpoints -- -D warnings
+
+# Python's readers of the tables are compared in a test of the crate.
+test-rust:
+	python=$$(tools/python-env.sh); \
+	FIDELAKE_TEST_PYTHON=$$python tools/run-tests.sh tests --workspace
+
+# The program that aborts where it is told; its chunks and commits are small. It stands in the place of the
+# ordinary program, which test-rust builds again afterwards.
+test-failpoints:
+	tools/run-tests.sh failpoints --features failpoints --test it failpoints::
+
+test-doc:
+	tools/run-tests.sh doc --doc --package fidelake-core
+
+test-kill:
+	cargo test --test it kills:: -- --ignored --nocapture
+
+counts:
+	@cat '$(TEST_LOGS)'/*.count

@@ -1,0 +1,264 @@
+//! Aborted at every step of a write, then run again: as if nothing had happened.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fidelake::lake::Lake;
+
+use crate::generate;
+use crate::support::{AllRows, Counts, Place, assert_same_rows, newest};
+
+/// Input that leads to several commits of every table that grows with it.
+fn inputs(place: &Place) {
+    place.write("first.jsonl", generate::file(1000, 40, 1));
+    place.write("in/a.jsonl", generate::file(0, 120, 2));
+    place.write("in/b.jsonl", generate::file(100, 120, 2));
+}
+
+const FIRST: &[&str] = &["import", "first.jsonl", "--format", "json"];
+const IMPORT: &[&str] = &["import", "in", "--format", "json"];
+
+/// The names that a command passes, with how often.
+fn passed(place: &Place, args: &[&str]) -> BTreeMap<String, usize> {
+    let log = place.path("passed");
+    let _ = std::fs::remove_file(&log);
+    let status = place
+        .command(args)
+        .env("FIDELAKE_FAILPOINT_LOG", &log)
+        .output()
+        .unwrap()
+        .status;
+    assert!(status.success(), "{args:?}");
+    let mut names = BTreeMap::new();
+    for name in std::fs::read_to_string(&log).unwrap_or_default().lines() {
+        *names.entry(name.to_owned()).or_insert(0) += 1;
+    }
+    names
+}
+
+/// Every name, at its first and at its last time.
+fn points(names: &BTreeMap<String, usize>) -> Vec<String> {
+    let mut points = Vec::new();
+    for (name, times) in names {
+        points.push(format!("{name}#1"));
+        if *times > 1 {
+            points.push(format!("{name}#{times}"));
+        }
+    }
+    points
+}
+
+fn abort(place: &Place, args: &[&str], point: &str) {
+    let output = place
+        .command(args)
+        .env("FIDELAKE_FAILPOINT", point)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), None, "{point}: it did not abort");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A place with the inputs and a copy of the lake of `of`.
+fn like(of: &Place) -> Place {
+    let place = Place::new();
+    inputs(&place);
+    copy(&of.lake(), &place.lake());
+    place
+}
+
+/// A lake with the first import only, one with both, and what the second printed.
+fn clean() -> (Place, Place, Counts) {
+    let before = Place::new();
+    inputs(&before);
+    before.done(FIRST);
+    let after = like(&before);
+    let counts = Counts::parse(&after.done(IMPORT).stdout);
+    assert!(counts.duplicates > 20 && counts.rejected > 10, "{counts:?}");
+    (before, after, counts)
+}
+
+#[test]
+fn an_import_aborted_anywhere_goes_on() {
+    let (before, after, wanted) = clean();
+    let names = passed(&like(&before), IMPORT);
+    let several = [
+        "messages",
+        "calls",
+        "observations",
+        "verdicts",
+        "runs",
+        "trajectories",
+        "rejected",
+        "catalogs",
+    ];
+    for table in several {
+        let times = names[&format!("commit:before:{table}")];
+        assert!(times > 1, "{table} is committed {times} times: {names:?}");
+    }
+    let points = points(&names);
+    eprintln!("{} steps, {} points: {names:?}", names.len(), points.len());
+    assert!(points.len() >= 30, "{points:?}");
+    let rows = AllRows::of(&after.lake());
+    for point in &points {
+        let place = like(&before);
+        abort(&place, IMPORT, point);
+        let counts = Counts::parse(&place.done(IMPORT).stdout);
+        if point.starts_with("write:version_committed") {
+            // All was done, only not said.
+            assert_eq!(
+                (counts.records, counts.imported),
+                (wanted.records, 0),
+                "{point}"
+            );
+        } else {
+            assert_eq!(counts, wanted, "{point}");
+        }
+        rows.assert_in(&place.lake(), point);
+        assert_eq!(newest(&place.lake()), newest(&after.lake()), "{point}");
+        assert!(
+            Lake::open(&place.lake())
+                .unwrap()
+                .intents()
+                .unwrap()
+                .is_empty(),
+            "{point}"
+        );
+        assert_eq!(
+            place.done(&["repair"]).stdout,
+            "the lake is whole at version 2\n",
+            "{point}"
+        );
+    }
+}
+
+#[test]
+fn an_import_aborted_twice_goes_on() {
+    let (before, after, wanted) = clean();
+    let names = passed(&like(&before), IMPORT);
+    let place = like(&before);
+    abort(&place, IMPORT, "commit:after:calls#2");
+    abort(&place, IMPORT, "commit:before:runs");
+    abort(&place, IMPORT, "write:tables_committed");
+    assert!(names.contains_key("write:tables_committed"));
+    assert_eq!(Counts::parse(&place.done(IMPORT).stdout), wanted);
+    assert_same_rows(&place.lake(), &after.lake(), &[], "three aborts");
+}
+
+#[test]
+fn an_aborted_import_can_be_dropped() {
+    let (before, after, wanted) = clean();
+    for point in ["commit:after:calls#2", "write:tables_committed"] {
+        let place = like(&before);
+        abort(&place, IMPORT, point);
+        // Others are told, readers see the state before.
+        let other = place.run(FIRST);
+        assert_eq!(other.code, Some(0), "what is there already changes nothing");
+        place.write("other.jsonl", generate::file(5000, 5, 9));
+        let other = place.run(&["import", "other.jsonl"]);
+        assert_eq!(other.code, Some(1), "{point}");
+        assert!(other.stderr.contains("repair --drop"), "{}", other.stderr);
+        rows.assert_in(&place.lake(), point);
+        let id = Lake::open(&place.lake()).unwrap().intents().unwrap()[0]
+            .id
+            .clone();
+        let drop = ["repair", "--drop", id.as_str()];
+        // Aborted in the middle of the repair, and repaired again.
+        let steps = passed(&like(&place), &drop);
+        for step in points(&steps) {
+            let place = like(&place);
+            abort(&place, &drop, &step);
+            let again = place.run(&drop);
+            if step.starts_with("repair:dropped") {
+                assert_eq!(again.code, Some(1), "{step}: it was dropped already");
+            } else {
+                assert_eq!(again.code, Some(0), "{step}: {}", again.stderr);
+            }
+            rows.assert_in(&place.lake(), &step);
+        }
+        place.done(&drop);
+        rows.assert_in(&place.lake(), point);
+        place.done(&["import", "other.jsonl"]);
+        assert_eq!(Counts::parse(&place.done(IMPORT).stdout), wanted);
+        let again = like(&after);
+        again.write("other.jsonl", generate::file(5000, 5, 9));
+        again.done(&["import", "other.jsonl"]);
+        assert_same_rows(&place.lake(), &again.lake(), &["attempt"], point);
+    }
+}
+
+#[test]
+fn a_lake_whose_creation_is_aborted_anywhere_is_made() {
+    let wanted = Place::new();
+    inputs(&wanted);
+    let names = passed(&wanted, FIRST);
+    let points: Vec<String> = points(&names)
+        .into_iter()
+        .filter(|point| point.starts_with("lake:"))
+        .collect();
+    assert!(points.len() >= 11, "{points:?}");
+    let rows = AllRows::of(&wanted.lake());
+    for point in &points {
+        let place = Place::new();
+        inputs(&place);
+        abort(&place, FIRST, point);
+        // A reader says what it is; a writer finishes it.
+        let log = place.run(&["log"]);
+        let made = point.starts_with("lake:created");
+        assert_eq!(log.code, Some(i32::from(!made)), "{point}: {}", log.stderr);
+        place.done(FIRST);
+        rows.assert_in(&place.lake(), point);
+        assert_eq!(newest(&place.lake()), 1, "{point}");
+    }
+}
+
+#[test]
+fn compact_and_vacuum_aborted_anywhere_change_no_row() {
+    let (_, after, _) = clean();
+    let rows = AllRows::of(&after.lake());
+    for command in [&["compact"][..], &["vacuum", "--keep-days", "0"]] {
+        let base = like(&after);
+        if command[0] == "vacuum" {
+            base.done(&["compact"]);
+        }
+        let names = passed(&like(&base), command);
+        assert!(names.len() >= 10, "{names:?}");
+        for point in points(&names) {
+            let place = like(&base);
+            abort(&place, command, &point);
+            rows.assert_in(&place.lake(), &point);
+            if let Some(intent) = Lake::open(&place.lake())
+                .unwrap()
+                .intents()
+                .unwrap()
+                .first()
+            {
+                // Dropping it is the other way out.
+                let dropped = like(&place);
+                dropped.done(&["repair", "--drop", &intent.id]);
+                rows.assert_in(&dropped.lake(), &point);
+                assert_eq!(dropped.done(&["repair"]).code, Some(0));
+            }
+            place.done(command);
+            rows.assert_in(&place.lake(), &point);
+            assert!(
+                place
+                    .done(&["repair"])
+                    .stdout
+                    .starts_with("the lake is whole"),
+                "{point}"
+            );
+        }
+    }
+}
