@@ -1,1 +1,3 @@
-//! it
+//! Tests of the whole program.
+
+mod asking;
