@@ -8,7 +8,7 @@ use clap::Args;
 use super::printer::Printer;
 use super::{Status, UsageError};
 use crate::engine::functions::{Function, all};
-use crate::report::OutputFormat;
+use crate::report::{OutputFormat, Screen};
 
 /// Describe the SQL functions that fidelake adds, or one of them.
 #[derive(Debug, Args)]
@@ -31,8 +31,7 @@ pub(crate) fn run(args: &FunctionsArgs, printer: &Printer) -> anyhow::Result<Sta
         }
     }
     if printer.format() == OutputFormat::Table {
-        let pages: Vec<String> = functions.iter().map(page).collect();
-        printer.data(&pages.join("\n\n"))?;
+        printer.data(&pages(&functions))?;
     } else {
         let batch = rows(&functions)?;
         printer.batches(&batch.schema(), &[batch.clone()])?;
@@ -40,18 +39,39 @@ pub(crate) fn run(args: &FunctionsArgs, printer: &Printer) -> anyhow::Result<Sta
     Ok(Status::Done)
 }
 
-/// One function for people.
-pub(super) fn page(function: &Function) -> String {
+/// Functions for people.
+pub(super) fn pages(functions: &[Function]) -> String {
+    let width = Screen::of_stdout().width;
+    let pages: Vec<String> = functions.iter().map(|f| page(f, width)).collect();
+    pages.join("\n\n")
+}
+
+fn page(function: &Function, width: usize) -> String {
     let doc = function.doc();
-    let mut lines = vec![format!("{} ({})", doc.signature, function.kind())];
-    lines.extend(doc.doc.lines().map(|line| format!("    {}", line.trim())));
-    let mut mark = ">";
-    for line in doc.example.lines() {
-        lines.push(format!("    {mark} {line}"));
-        mark = " ";
-    }
+    let mut lines = vec![format!("{}  ({})", doc.signature, function.kind())];
+    lines.extend(
+        wrapped(doc.doc, width.saturating_sub(4))
+            .into_iter()
+            .map(|line| format!("    {line}")),
+    );
+    lines.push(format!("    > {}", doc.example));
     lines.extend(doc.gives.lines().map(|line| format!("    {line}")));
     lines.join("\n")
+}
+
+/// Lines of whole words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn rows(functions: &[Function]) -> anyhow::Result<RecordBatch> {

@@ -10,7 +10,7 @@ use arrow::datatypes::SchemaRef;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::import::Progress;
-use crate::report::{LineWriter, OutputError, OutputFormat, write_batches};
+use crate::report::{LineWriter, OutputError, OutputFormat, safe_lines, write_batches};
 
 /// Where a command prints.
 #[derive(Debug)]
@@ -35,9 +35,10 @@ impl Printer {
         }
     }
 
-    /// What went wrong; always said.
+    /// What went wrong; always said. Errors quote ids, queries and payloads,
+    /// which are not trusted.
     pub(crate) fn error(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "fidelake: {text}");
+        let _ = writeln!(io::stderr(), "fidelake: {}", safe_lines(text));
     }
 
     /// One text of data.

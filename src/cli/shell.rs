@@ -129,11 +129,10 @@ async fn meta(command: &str, engine: &Engine, printer: &Printer) -> anyhow::Resu
 }
 
 fn pages(name: &str) -> String {
-    let all = crate::engine::functions::all();
-    let wanted = all
-        .iter()
-        .filter(|f| name.is_empty() || f.doc().name == name);
-    wanted.map(functions::page).collect::<Vec<_>>().join("\n\n")
+    let mut all = crate::engine::functions::all();
+    all.retain(|f| name.is_empty() || f.doc().name == name);
+    all.sort_by_key(|f| f.doc().name);
+    functions::pages(&all)
 }
 
 /// The columns of a table or view, with what they mean where a schema file says so.

@@ -8,9 +8,7 @@ use super::printer::Printer;
 use super::{AtArgs, Global, Status};
 use crate::engine::Engine;
 use crate::lake::Lake;
-use crate::report::{
-    Limits, OutputFormat, PairError, Screen, draw_pair, load_pair, pair_batch, safe_lines,
-};
+use crate::report::{Limits, OutputFormat, Screen, draw_pair, load_pair, pair_batch};
 
 /// Show a trajectory on both arms side by side, call by call.
 ///
@@ -92,14 +90,6 @@ pub(crate) async fn run(
         printer.batches(&batch.schema(), &[batch.clone()])?;
     }
     Ok(Status::Done)
-}
-
-/// Ids come from the lake too, and are no more trusted than payloads.
-fn told(error: PairError) -> anyhow::Error {
-    match error {
-        PairError::Engine(error) => error.into(),
-        error => anyhow::anyhow!(safe_lines(&error.to_string()).into_owned()),
-    }
 }
 
 #[cfg(test)]

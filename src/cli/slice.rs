@@ -6,7 +6,7 @@ use super::printer::Printer;
 use super::{AtArgs, Global, Status, UsageError};
 use crate::engine::Engine;
 use crate::lake::Lake;
-use crate::report::{Dimension, Heat, OutputFormat, Screen, Slice, SliceError, Sliced, safe_lines};
+use crate::report::{Dimension, Heat, OutputFormat, Screen, Slice, SliceError, Sliced};
 
 /// Show where the arms differ: the gap of each cell, and its part of the whole.
 ///
@@ -97,7 +97,7 @@ fn pivot(sliced: &Sliced, printer: &Printer) -> anyhow::Result<()> {
 /// What the user can mend has exit code 2.
 fn told(error: SliceError) -> anyhow::Error {
     if error.is_usage() {
-        UsageError(safe_lines(&error.to_string()).into_owned()).into()
+        UsageError(error.to_string()).into()
     } else {
         error.into()
     }

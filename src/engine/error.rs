@@ -14,7 +14,7 @@ pub enum EngineError {
     #[error("{0}")]
     Sql(String),
     /// The query would change something.
-    #[error("only reading is allowed here: {0}")]
+    #[error("only reading is allowed here, and this would change something: {0}")]
     ReadOnly(String),
     /// There is nothing to compare.
     #[error("{0}")]
@@ -37,6 +37,16 @@ impl EngineError {
         }
     }
 
+    /// From the refusal of a statement that is no query.
+    pub(super) fn changing(error: &DataFusionError) -> Self {
+        let message = message(error);
+        // `DML not supported: Insert Into`
+        let what = message
+            .split_once(" not supported: ")
+            .map_or(&*message, |m| m.1);
+        Self::ReadOnly(what.to_owned())
+    }
+
     /// From an error of running.
     pub(super) fn running(error: &DataFusionError) -> Self {
         Self::Run(message(error))
@@ -46,8 +56,15 @@ impl EngineError {
 /// The innermost words, without wrappers and backtraces.
 fn message(error: &DataFusionError) -> String {
     let text = without_backtrace(&error.strip_backtrace());
+    // The optimizer names its rule first; what is wrong stands last.
+    let text = text
+        .rsplit("\ncaused by\n")
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     for prefix in [
         "SQL error: ParserError(\"",
+        "SQL error: TokenizerError(\"",
         "Error during planning: ",
         "Schema error: ",
     ] {

@@ -151,9 +151,7 @@ impl Engine {
             .with_allow_dml(false)
             .with_allow_statements(false)
             .verify_plan(&plan)
-            .map_err(|e| {
-                EngineError::ReadOnly(crate::lake::without_backtrace(&e.strip_backtrace()))
-            })?;
+            .map_err(|e| EngineError::changing(&e))?;
         Ok(DataFrame::new(state, plan))
     }
 

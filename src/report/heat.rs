@@ -1,6 +1,7 @@
 //! A heat table: two columns of a slice against each other. The one file that
 //! uses polars.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Heat {
     columns: Vec<String>,
     /// `cells[row][column]`; null: no such cell, or its gap is not known.
     cells: Vec<Vec<Option<f64>>>,
+    /// Places that have a cell at all.
+    there: HashSet<(usize, usize)>,
 }
 
 /// A cell of [`Heat::new`]: row, column and gap.
@@ -62,6 +65,11 @@ impl Heat {
     pub fn new(of_rows: &str, of_columns: &str, cells: &[HeatCell]) -> Result<Self, HeatError> {
         let (rows, row_codes) = coded(cells.iter().map(|c| c.0.as_deref()));
         let (columns, column_codes) = coded(cells.iter().map(|c| c.1.as_deref()));
+        let there = row_codes
+            .iter()
+            .copied()
+            .zip(column_codes.iter().copied())
+            .collect();
         // Codes instead of names: a value may be called like a column of the frame.
         let names: Vec<String> = (0..columns.len()).map(|code| format!("c{code}")).collect();
         let on: Vec<&str> = column_codes
@@ -102,13 +110,13 @@ impl Heat {
                 }
             }
         }
-        let (of_rows, of_columns) = (of_rows.to_owned(), of_columns.to_owned());
         Ok(Self {
-            of_rows,
-            of_columns,
+            of_rows: of_rows.to_owned(),
+            of_columns: of_columns.to_owned(),
             rows,
             columns,
             cells: table,
+            there,
         })
     }
 
@@ -127,55 +135,56 @@ impl Heat {
         Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
     }
 
-    /// The table for people. Where the screen is too narrow for all columns they
-    /// follow in further blocks.
+    /// The table for people: `-` is a gap that is not known, a blank no cell.
+    /// Where the screen is too narrow for all columns they follow in further
+    /// blocks, with the rows that have cells there.
     #[must_use]
     pub fn draw(&self, screen: &Screen) -> String {
         let corner = format!("{} \\ {}", self.of_rows, self.of_columns);
-        let left = self
-            .rows
-            .iter()
-            .map(|r| fit(r, LABEL).width())
-            .chain([fit(&corner, LABEL).width()])
-            .max();
+        let labels = self.rows.iter().chain([&corner]);
+        let left = labels.map(|label| fit(label, LABEL).width()).max();
         let left = left.unwrap_or(0).min(screen.width / 2);
-        let widths: Vec<usize> = self
-            .columns
+        let heads: Vec<Head<'_>> = self.columns.iter().map(|name| Head::new(name)).collect();
+        let widths: Vec<usize> = heads
             .iter()
-            .map(|c| {
-                fit(c, LABEL)
-                    .width()
-                    .max(NUMBER)
-                    .min(screen.width - left - 2)
-            })
+            .map(|head| head.width().min(screen.width - left - 2))
             .collect();
         let mut out = String::new();
         let mut from = 0;
-        while from < self.columns.len() {
+        while from < heads.len() {
             let mut used = left;
-            let fits = widths[from..].iter().take_while(|&&w| {
-                used += w + 2;
+            let fits = widths[from..].iter().take_while(|&&width| {
+                used += width + 2;
                 used <= screen.width
             });
             let to = from + fits.count().max(1);
             if from > 0 {
                 out.push('\n');
             }
-            let mut head = padded(&corner, left);
-            for at in from..to {
-                let _ = write!(
-                    head,
-                    "  {}",
-                    right(&fit(&self.columns[at], widths[at]), widths[at])
-                );
-            }
-            let _ = writeln!(out, "{}", screen.ink(Ink::Bold, &head));
-            for (name, cells) in self.rows.iter().zip(&self.cells) {
-                out.push_str(&padded(name, left));
+            let tall = heads[from..to].iter().any(|head| head.above.is_some());
+            for above in [true, false].into_iter().skip(usize::from(!tall)) {
+                let mut line = padded(if above { "" } else { &corner }, left);
                 for at in from..to {
-                    let _ = write!(out, " {}", shaded(cells[at], widths[at], screen));
+                    let text = if above {
+                        heads[at].above.unwrap_or_default()
+                    } else {
+                        heads[at].below
+                    };
+                    let _ = write!(line, "  {}", right(&fit(text, widths[at]), widths[at]));
                 }
-                out.push('\n');
+                let _ = writeln!(out, "{}", screen.ink(Ink::Bold, line.trim_end()));
+            }
+            for (row, name) in self.rows.iter().enumerate() {
+                if !(from..to).any(|at| self.there.contains(&(row, at))) {
+                    continue;
+                }
+                let mut line = padded(name, left);
+                for at in from..to {
+                    let there = self.there.contains(&(row, at));
+                    let cell = there.then_some(self.cells[row][at]);
+                    let _ = write!(line, " {}", shaded(cell, widths[at], screen));
+                }
+                let _ = writeln!(out, "{}", line.trim_end_matches(' '));
             }
             from = to;
         }
@@ -184,13 +193,43 @@ impl Heat {
     }
 }
 
+/// The head of a column; two outcomes stand above each other.
+struct Head<'h> {
+    above: Option<&'h str>,
+    below: &'h str,
+}
+
+impl<'h> Head<'h> {
+    fn new(name: &'h str) -> Self {
+        const ARROW: &str = " ->";
+        match name.split_once(" -> ") {
+            Some((above, below)) => Self {
+                above: name.get(..above.len() + ARROW.len()),
+                below,
+            },
+            None => Self {
+                above: None,
+                below: name,
+            },
+        }
+    }
+
+    fn width(&self) -> usize {
+        let lines = [self.above.unwrap_or_default(), self.below];
+        let widest = lines.map(|line| fit(line, LABEL).width()).into_iter().max();
+        widest.unwrap_or(0).max(NUMBER)
+    }
+}
+
 fn right(text: &str, width: usize) -> String {
     format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-fn shaded(gap: Option<f64>, width: usize, screen: &Screen) -> String {
-    let Some(gap) = gap else {
-        return format!(" {}", right(NO_VALUE, width));
+fn shaded(cell: Option<Option<f64>>, width: usize, screen: &Screen) -> String {
+    let gap = match cell {
+        None => return " ".repeat(width + 1),
+        Some(None) => return format!(" {}", right(NO_VALUE, width)),
+        Some(Some(gap)) => gap,
     };
     let text = right(&format!("{gap:.3}"), width);
     if !screen.colour {
@@ -204,7 +243,7 @@ fn shaded(gap: Option<f64>, width: usize, screen: &Screen) -> String {
 /// The distinct values in the order of their first occurrence, and each cell's place among them.
 fn coded<'v>(values: impl Iterator<Item = Option<&'v str>>) -> (Vec<String>, Vec<usize>) {
     let mut known: Vec<String> = vec![];
-    let mut codes = std::collections::HashMap::new();
+    let mut codes = HashMap::new();
     let places = values.map(|value| {
         *codes.entry(value).or_insert_with(|| {
             known.push(value.unwrap_or(NO_VALUE).to_owned());
@@ -253,8 +292,8 @@ mod tests {
         assert_eq!(
             plain,
             "api \\ outcome     ok    row      -\n\
-             book           0.250      -      -\n\
-             row\\u{1b}[2J   0.000      -  1.000"
+             book           0.250      -\n\
+             row\\u{1b}[2J   0.000         1.000"
         );
         let narrow = heat().draw(&Screen {
             width: 40,

@@ -113,11 +113,8 @@ impl<W: Write> LineWriter<W> {
     pub fn new(schema: &SchemaRef, format: OutputFormat, mut out: W) -> Result<Self, OutputError> {
         let csv = format == OutputFormat::Csv;
         if csv {
-            let head = flat(&RecordBatch::new_empty(schema.clone()))?;
-            let mut writer = arrow::csv::WriterBuilder::new()
-                .with_header(true)
-                .build(&mut out);
-            writer.write(&head)?;
+            let head = RecordBatch::new_empty(schema.clone());
+            out.write_all(&csv_lines(&head, true)?)?;
         }
         Ok(Self { out, csv })
     }
@@ -128,10 +125,7 @@ impl<W: Write> LineWriter<W> {
     /// If they cannot be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), OutputError> {
         if self.csv {
-            let mut writer = arrow::csv::WriterBuilder::new()
-                .with_header(false)
-                .build(&mut self.out);
-            writer.write(&flat(batch)?)?;
+            self.out.write_all(&csv_lines(batch, false)?)?;
             return Ok(());
         }
         let mut bytes = Vec::new();
@@ -150,6 +144,18 @@ impl<W: Write> LineWriter<W> {
     pub fn finish(mut self) -> Result<(), OutputError> {
         Ok(self.out.flush()?)
     }
+}
+
+/// Written apart from the output, whose errors must stay what they are: a
+/// closed pipe is no failure.
+fn csv_lines(batch: &RecordBatch, head: bool) -> Result<Vec<u8>, ArrowError> {
+    let mut bytes = Vec::new();
+    let mut writer = arrow::csv::WriterBuilder::new()
+        .with_header(head)
+        .build(&mut bytes);
+    writer.write(&flat(batch)?)?;
+    drop(writer);
+    Ok(bytes)
 }
 
 /// The cells as texts that are safe on a terminal: payloads are not trusted.

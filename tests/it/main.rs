@@ -1,6 +1,3 @@
-//! Tests of the whole program.
-
-mod curate;
 //! Integration tests: the program as a user runs it, and the lakes it leaves.
 
 #![allow(
@@ -10,7 +7,9 @@ mod curate;
     reason = "a test that cannot go on fails"
 )]
 
+mod asking;
 mod bad_input;
+mod curate;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod generate;

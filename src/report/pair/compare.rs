@@ -7,27 +7,16 @@ use super::{Call, Run, Step};
 use crate::engine::functions::stored;
 
 /// The aligned calls of two runs.
-pub(super) fn steps(
-    sim: Option<&Run>,
-    real: Option<&Run>,
+pub(super) fn steps<'r>(
+    sim: Option<&'r Run>,
+    real: Option<&'r Run>,
     causes: &Causes,
+    comparable: bool,
     paths: usize,
 ) -> Vec<Step> {
-    let calls =
-        |run: Option<&Run>| -> Vec<Call> { run.map(|run| run.calls.clone()).unwrap_or_default() };
+    let calls = |run: Option<&'r Run>| run.map_or(&[][..], |run| run.calls.as_slice());
     let (left, right) = (calls(sim), calls(real));
-    let pairs = align(&refs(&left), &refs(&right));
-    // Hashes that never agree come from two ways of hashing: they say nothing.
-    let both = pairs
-        .iter()
-        .filter_map(|&(l, r)| Some((&left[l?], &right[r?])));
-    let comparable = both
-        .clone()
-        .any(|(l, r)| l.state.is_some() && l.state == r.state)
-        || both
-            .flat_map(|(l, r)| [&l.state, &r.state])
-            .flatten()
-            .any(|s| s.starts_with('{'));
+    let pairs = align(&refs(left), &refs(right));
     let one_arm = sim.is_none() || real.is_none();
     let mut comparer = Comparer::default();
     let mut out: Vec<Step> = Vec::with_capacity(pairs.len());
@@ -50,8 +39,7 @@ pub(super) fn steps(
         if let (Some(a), Some(b)) = (a, b) {
             step.outcome_differs = a.outcome != b.outcome;
             step.arguments_differ = a.key != b.key;
-            step.state_differs =
-                comparable && a.state.is_some() && b.state.is_some() && a.state != b.state;
+            step.state_differs = state_differs(a, b, comparable);
             let mut differs = step.outcome_differs;
             if !step.outcome_differs && a.outcome.is_some() {
                 let diff = comparer.diff(answer(a), answer(b), paths);
@@ -68,6 +56,15 @@ pub(super) fn steps(
         step.first = true;
     }
     out
+}
+
+/// By value where both are known, else by hash where hashes can be compared.
+fn state_differs(a: &Call, b: &Call, comparable: bool) -> bool {
+    match (&a.state, &b.state, &a.state_hash, &b.state_hash) {
+        (Some(a), Some(b), _, _) => a != b,
+        (_, _, Some(a), Some(b)) => comparable && a != b,
+        _ => false,
+    }
 }
 
 fn answer(call: &Call) -> fidelake_core::gap::Answer<'_> {
@@ -105,7 +102,7 @@ mod tests {
                 outcome: Some(outcome.to_owned()),
                 structured: Some(answer.to_owned()),
                 rule: Some("json".into()),
-                state: Some(state.to_owned()),
+                state_hash: Some(state.to_owned()),
                 ..Call::default()
             };
         Run {
@@ -127,7 +124,7 @@ mod tests {
             ("bb", "auth", "2", "s0"),
             ("ccc", "ok", "3", "s0"),
         ]);
-        let steps = steps(Some(&sim), Some(&real), &Causes::new(), 5);
+        let steps = steps(Some(&sim), Some(&real), &Causes::new(), true, 5);
         let seen: Vec<_> = steps
             .iter()
             .map(|s| (s.diverges, s.first, s.only_carries()))
@@ -149,12 +146,12 @@ mod tests {
         let sim = run(&[("a", "ok", "1", "x"), ("bb", "ok", "2", "x")]);
         let real = run(&[("a", "ok", "1", "y"), ("bb", "ok", "2", "y")]);
         assert!(
-            steps(Some(&sim), Some(&real), &Causes::new(), 5)
+            steps(Some(&sim), Some(&real), &Causes::new(), false, 5)
                 .iter()
                 .all(|s| !s.diverges)
         );
         assert!(
-            steps(Some(&sim), None, &Causes::new(), 5)
+            steps(Some(&sim), None, &Causes::new(), false, 5)
                 .iter()
                 .all(|s| !s.diverges)
         );

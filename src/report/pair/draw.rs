@@ -2,16 +2,14 @@
 //!
 //! Calls that are alike take one line for each stretch of them, so that a
 //! trajectory of ten thousand calls shows what differs and not ten thousand
-//! screens. Everything from the lake passes [`fit`].
+//! screens.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-use fidelake_core::gap::{DiffKind, PathDiff};
-
-use super::super::screen::{Ink, Screen, fit, padded};
-use super::{Call, Pair, Run, Step};
+use super::super::screen::{Ink, Screen};
+use super::canvas::Canvas;
+use super::{Pair, Run, Step, step};
 
 /// How much is shown.
 #[derive(Clone, Debug)]
@@ -22,419 +20,189 @@ pub struct Limits {
     pub steps: usize,
 }
 
-/// Room before a line of a call.
-const INDENT: usize = 5;
-
-/// Room for the kind of a line.
-const KIND: usize = 10;
-
 /// Names that one line for calls that are alike may list.
 const NAMES: usize = 4;
 
-struct Drawing<'p> {
-    pair: &'p Pair,
-    screen: &'p Screen,
-    out: String,
-}
+/// Verdicts shown for each run.
+const VERDICTS: usize = 3;
 
 /// Draws it.
 #[must_use]
 pub fn draw(pair: &Pair, limits: &Limits, screen: &Screen) -> String {
-    let mut drawing = Drawing {
-        pair,
-        screen,
-        out: String::new(),
-    };
-    drawing.head();
-    let whole = limits.calls.is_some();
-    let in_range = |step: &&Step| {
-        limits
-            .calls
-            .as_ref()
-            .is_none_or(|range| range.contains(&step.number))
-    };
-    let mut alike: Vec<&Step> = vec![];
-    let mut shown = 0;
-    let mut hidden = 0usize;
-    for step in pair.steps.iter().filter(in_range) {
-        let quiet = !step.diverges || step.only_carries();
-        if quiet && !whole {
-            // One line holds either calls that are alike, or calls that carry a state on.
-            if alike
-                .last()
-                .is_some_and(|last| last.diverges != step.diverges)
-            {
-                drawing.stretch(&alike);
-                alike.clear();
-            }
-            alike.push(step);
-            continue;
+    let mut canvas = Canvas::new(screen);
+    head(&mut canvas, pair);
+    match &limits.calls {
+        Some(range) => {
+            let wanted = pair.steps.iter().filter(|s| range.contains(&s.number));
+            wanted.for_each(|step| step::draw(&mut canvas, pair, step));
         }
-        if hidden > 0 || (!whole && limits.steps > 0 && shown >= limits.steps) {
-            hidden += 1;
-            continue;
-        }
-        drawing.stretch(&alike);
-        alike.clear();
-        drawing.step(step);
-        shown += 1;
+        None => diverging(&mut canvas, pair, limits.steps),
     }
-    if hidden > 0 {
-        drawing.line(
-            Ink::Bold,
-            &format!("... {hidden} more diverging calls: --limit 0 shows all, --calls 10-20 those"),
-        );
-    } else {
-        drawing.stretch(&alike);
-    }
-    drawing.foot();
-    drawing.out.truncate(drawing.out.trim_end().len());
-    drawing.out
+    foot(&mut canvas, pair);
+    canvas.finish()
 }
 
-impl Drawing<'_> {
-    fn line(&mut self, ink: Ink, text: &str) {
-        let text = fit(text, self.screen.width);
-        let _ = writeln!(self.out, "{}", self.screen.ink(ink, &text));
+/// The diverging calls, at most so many, and a line for what lies between them.
+fn diverging(canvas: &mut Canvas<'_>, pair: &Pair, most: usize) {
+    let mut alike: Vec<&Step> = vec![];
+    let (mut shown, mut hidden) = (0, 0usize);
+    for step in &pair.steps {
+        if !step.diverges || step.only_carries() {
+            // One line holds calls that are alike, or calls that carry a state on.
+            let other = |last: &&Step| last.diverges != step.diverges;
+            if alike.last().is_some_and(other) {
+                stretch(canvas, pair, &std::mem::take(&mut alike));
+            }
+            alike.push(step);
+        } else if most > 0 && shown >= most {
+            hidden += 1;
+        } else {
+            stretch(canvas, pair, &std::mem::take(&mut alike));
+            step::draw(canvas, pair, step);
+            shown += 1;
+        }
+        if hidden > 0 {
+            alike.clear();
+        }
     }
-
-    fn head(&mut self) {
-        let pair = self.pair;
-        self.line(
-            Ink::Bold,
-            &format!(
-                "trajectory {} (environment {})",
-                pair.trajectory_id, pair.environment
-            ),
+    stretch(canvas, pair, &alike);
+    if hidden > 0 {
+        let more = format!(
+            "... {hidden} more diverging calls: --limit 0 shows all of them, --calls 100-120 those calls"
         );
-        for (arm, run) in [("sim ", &pair.sim), ("real", &pair.real)] {
-            match run {
-                Some(run) => self.line(Ink::Dim, &format!("{arm}  {}", described(run))),
-                None => self.line(Ink::Dim, &format!("{arm}  did not run")),
-            }
-        }
-        if let Some(task) = &pair.task {
-            self.line(Ink::Dim, &format!("task  {task}"));
-        }
-        self.out.push('\n');
+        canvas.line(Ink::Bold, &more);
     }
+}
 
-    /// Calls that need no look.
-    fn stretch(&mut self, steps: &[&Step]) {
-        let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
-            return;
-        };
-        let numbers = if first.number == last.number {
-            format!("#{}", first.number)
-        } else {
-            format!("#{}-{}", first.number, last.number)
-        };
-        let many = steps.len() > 1;
-        let calls = if many {
-            format!("{} calls", steps.len())
-        } else {
-            "1 call".to_owned()
-        };
-        let what = if first.diverges {
-            let answers = if many { "answer" } else { "answers" };
-            format!("{calls} {answers} alike, the states still differ (cascade)")
-        } else if self.pair.sim.is_none() || self.pair.real.is_none() {
-            format!("{calls} on one arm only")
-        } else {
-            format!("{calls} alike")
-        };
-        let mut names: Vec<(&str, usize)> = vec![];
-        for step in steps {
-            let name = self.name(step);
-            match names.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => names.push((name, 1)),
-            }
-        }
-        let mut listed: Vec<String> = names
-            .iter()
-            .take(NAMES)
-            .map(|&(name, count)| {
-                if count > 1 {
-                    format!("{name} x{count}")
-                } else {
-                    name.to_owned()
-                }
-            })
-            .collect();
-        if names.len() > NAMES {
-            listed.push("...".into());
-        }
-        self.line(
-            Ink::Dim,
-            &format!("{numbers}  {what}: {}", listed.join(", ")),
-        );
+fn head(canvas: &mut Canvas<'_>, pair: &Pair) {
+    let name = format!(
+        "trajectory {} (environment {})",
+        pair.trajectory_id, pair.environment
+    );
+    canvas.line(Ink::Bold, &name);
+    if let Some(task) = &pair.task {
+        canvas.line(Ink::Dim, &format!("task  {task}"));
     }
-
-    fn name(&self, step: &Step) -> &str {
-        self.sides(step)
-            .0
-            .or(self.sides(step).1)
-            .map_or("", |call| call.name.as_str())
-    }
-
-    fn sides(&self, step: &Step) -> (Option<&Call>, Option<&Call>) {
-        let sim = step
-            .sim
-            .and_then(|at| self.pair.sim.as_ref()?.calls.get(at));
-        let real = step
-            .real
-            .and_then(|at| self.pair.real.as_ref()?.calls.get(at));
-        (sim, real)
-    }
-
-    fn step(&mut self, step: &Step) {
-        let (sim, real) = self.sides(step);
-        let (sim, real) = (sim.cloned(), real.cloned());
-        let Some(call) = sim.as_ref().or(real.as_ref()) else {
-            return;
+    for (arm, run) in [("sim ", &pair.sim), ("real", &pair.real)] {
+        let Some(run) = run else {
+            canvas.line(Ink::Dim, &format!("{arm}  did not run"));
+            continue;
         };
-        let mut head = format!(
-            "#{}  turn {}.{}  {}",
-            step.number, call.turn, call.index, call.name
-        );
-        match (&sim, &real) {
-            (Some(_), None) if self.pair.real.is_some() => head.push_str("  (sim only)"),
-            (None, Some(_)) if self.pair.sim.is_some() => head.push_str("  (real only)"),
-            _ => {}
+        canvas.line(Ink::Dim, &format!("{arm}  {}", described(run)));
+        for verdict in run.verdicts.iter().take(VERDICTS) {
+            canvas.line(Ink::Dim, &format!("      {verdict}"));
         }
-        let mark = if step.first {
-            "  <-- first divergence"
-        } else {
-            ""
-        };
-        let text = fit(&head, self.screen.width.saturating_sub(mark.len()));
-        let text = self.screen.ink(Ink::Bold, &text).into_owned();
-        let _ = writeln!(self.out, "{text}{}", self.screen.ink(Ink::Alarm, mark));
-        match (&sim, &real) {
-            (Some(a), Some(b)) => self.both(step, a, b),
-            (Some(only), None) | (None, Some(only)) => {
-                self.field("arguments", Ink::Dim, &only.arguments);
-                self.field("outcome", Ink::Dim, &ended(only));
-                self.field("answer", Ink::Dim, answer(only));
-            }
-            (None, None) => {}
-        }
-        self.out.push('\n');
-    }
-
-    fn both(&mut self, step: &Step, sim: &Call, real: &Call) {
-        if step.arguments_differ {
-            self.versus("arguments", Ink::Value, "", &sim.arguments, &real.arguments);
-        } else {
-            self.field("arguments", Ink::Dim, &sim.arguments);
-        }
-        if let Some(cause) = step.cause.as_deref().and_then(explained) {
-            self.field("cause", Ink::Bold, cause);
-        }
-        let (a, b) = (ended(sim), ended(real));
-        if step.outcome_differs {
-            self.versus("outcome", Ink::Alarm, "", &a, &b);
-            self.versus("answer", Ink::Value, "", answer(sim), answer(real));
-        } else {
-            self.field("outcome", Ink::Dim, &a);
-        }
-        if let Some(diff) = &step.diff {
-            for path in &diff.paths {
-                self.path(path);
-            }
-            if diff.omitted > 0 {
-                self.field(
-                    "",
-                    Ink::Dim,
-                    &format!("and {} more paths; --paths N shows more", diff.omitted),
-                );
-            } else if diff.paths.is_empty() && diff.gap.gap == 0.0 {
-                self.field("answer", Ink::Dim, answer(sim));
-            }
-        }
-        if step.state_differs {
-            let why = if step.only_carries() {
-                "still differ, as before"
-            } else {
-                "differ after this call"
-            };
-            self.field("states", Ink::Value, why);
-        }
-        if let (Some(a), Some(b)) = (sim.latency_ms, real.latency_ms) {
-            self.versus("latency", Ink::Dim, "", &milliseconds(a), &milliseconds(b));
+        if run.verdicts.len() > VERDICTS {
+            let more = run.verdicts.len() - VERDICTS;
+            canvas.line(Ink::Dim, &format!("      and {more} more verdicts"));
         }
     }
-
-    /// One line: what, and one text.
-    fn field(&mut self, kind: &str, ink: Ink, text: &str) {
-        let room = self.screen.width.saturating_sub(INDENT + KIND);
-        let text = fit(text, room);
-        let text = self.screen.ink(ink, &text);
-        let _ = writeln!(self.out, "{:INDENT$}{}{text}", "", padded(kind, KIND));
-    }
-
-    /// One line: what, where, and the two sides.
-    fn versus(&mut self, kind: &str, ink: Ink, path: &str, left: &str, right: &str) {
-        let room = self.screen.width.saturating_sub(INDENT + KIND);
-        let path = if path.is_empty() {
-            String::new()
-        } else {
-            padded(path, (room / 3).max(8)) + " "
-        };
-        let used = if path.is_empty() {
-            0
-        } else {
-            (room / 3).max(8) + 1
-        };
-        let side = room.saturating_sub(used + 3) / 2;
-        let (left, right) = (padded(left, side), fit(right, side));
-        let kind = padded(kind, KIND);
-        let line = format!("{left} | {right}");
-        let _ = writeln!(
-            self.out,
-            "{:INDENT$}{}{path}{}",
-            "",
-            self.screen.ink(ink, &kind),
-            self.screen.ink(ink, line.trim_end())
-        );
-    }
-
-    fn path(&mut self, diff: &PathDiff) {
-        let ink = match diff.kind {
-            DiffKind::Missing => Ink::Missing,
-            DiffKind::Extra => Ink::Extra,
-            DiffKind::Type | DiffKind::Value => Ink::Value,
-            DiffKind::Order => Ink::Order,
-            DiffKind::Cosmetic => Ink::Dim,
-        };
-        let side = |value: &Option<String>| value.clone().unwrap_or_default();
-        let (left, right) = match (&diff.left, &diff.right) {
-            (None, None) => ("one form".to_owned(), "another form of it".to_owned()),
-            (left, right) => (side(left), side(right)),
-        };
-        self.versus(diff.kind.name(), ink, &diff.path, &left, &right);
-    }
-
-    fn foot(&mut self) {
-        let steps = &self.pair.steps;
-        if self.pair.sim.is_none() || self.pair.real.is_none() {
-            let arm = if self.pair.real.is_none() {
-                "sim"
-            } else {
-                "real"
-            };
-            self.line(
-                Ink::Bold,
-                &format!(
-                    "ran on {arm} only ({} calls): there is nothing to compare with",
-                    steps.len()
-                ),
-            );
-            return;
-        }
-        let mut causes: BTreeMap<&str, usize> = BTreeMap::new();
-        for step in steps.iter().filter(|step| step.diverges) {
-            *causes
-                .entry(step.cause.as_deref().unwrap_or("unknown"))
-                .or_default() += 1;
-        }
-        let diverging: usize = causes.values().sum();
-        let mut text = format!("{} calls, {diverging} diverge", steps.len());
-        let one_sided = |sim: bool| {
-            steps
-                .iter()
-                .filter(|s| {
-                    if sim {
-                        s.real.is_none()
-                    } else {
-                        s.sim.is_none()
-                    }
-                })
-                .count()
-        };
-        let words = [
-            ("structural", "roots"),
-            ("state", "cascade: explained by an earlier divergence"),
-            ("flaky", "an arm disagrees with itself"),
-        ];
-        let mut parts: Vec<String> = words
-            .iter()
-            .filter_map(|(cause, word)| causes.get(cause).map(|count| format!("{count} {word}")))
-            .collect();
-        for (sim, word) in [(true, "on sim only"), (false, "on real only")] {
-            if one_sided(sim) > 0 {
-                parts.push(format!("{} {word}", one_sided(sim)));
-            }
-        }
-        if !parts.is_empty() {
-            let _ = write!(text, " ({})", parts.join("; "));
-        }
-        self.line(Ink::Bold, &text);
-        let Some(profile) = &self.pair.profile else {
-            self.line(Ink::Dim, "no profile yet: `fidelake profile` computes it, and says which divergences follow from others");
-            return;
-        };
-        let mut words = vec![];
-        for (name, (value, se)) in ["obs", "act", "rew", "trans", "all"]
-            .iter()
-            .zip(profile.fidelity)
-        {
-            words.push(match (value, se) {
-                (Some(value), Some(se)) => format!("{name} {value:.3} (se {se:.3})"),
-                (Some(value), None) => format!("{name} {value:.3}"),
-                (None, _) => format!("{name} unknown"),
-            });
-        }
-        let (sim, real) = &profile.runs;
-        self.line(
-            Ink::Bold,
-            &format!(
-                "fidelity: {} from {sim} sim and {real} real runs",
-                words.join(", ")
-            ),
-        );
-    }
+    canvas.space();
 }
 
 fn described(run: &Run) -> String {
     let mut parts = vec![format!("run {} of {}", run.repeat, run.of)];
     parts.extend(run.version.clone());
     parts.extend(run.policy.as_ref().map(|policy| format!("policy {policy}")));
-    parts.push(format!("{} calls", run.calls.len()));
+    parts.push(counted(run.calls.len(), "call", "calls"));
     parts.extend(run.termination.as_ref().map(|end| format!("ended: {end}")));
-    parts.extend(run.verdicts.iter().cloned());
     parts.join(", ")
 }
 
-fn explained(cause: &str) -> Option<&'static str> {
-    Some(match cause {
-        "structural" => "structural: a root, the worlds are built differently",
-        "state" => "state: a cascade, explained by an earlier divergence",
-        "flaky" => "flaky: an arm disagrees with itself as much as with the other",
-        _ => return None,
-    })
-}
-
-fn ended(call: &Call) -> String {
-    let outcome = call.outcome.as_deref().unwrap_or("no answer");
-    match &call.status {
-        Some(status) => format!("{outcome} ({status})"),
-        None => outcome.to_owned(),
+/// Calls that need no look.
+fn stretch(canvas: &mut Canvas<'_>, pair: &Pair, steps: &[&Step]) {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return;
+    };
+    let mut text = format!("#{}", first.number);
+    if first.number != last.number {
+        let _ = write!(text, "-{}", last.number);
     }
-}
-
-fn answer(call: &Call) -> &str {
-    call.content
-        .as_deref()
-        .or(call.structured.as_deref())
-        .unwrap_or("(nothing)")
-}
-
-fn milliseconds(ms: f64) -> String {
-    if ms < 10.0 {
-        format!("{ms:.2} ms")
+    let calls = counted(steps.len(), "call", "calls");
+    let what = if first.diverges {
+        "with the same answers in states that still differ (cascade)"
+    } else if pair.on_both_arms() {
+        "alike"
     } else {
-        format!("{ms:.0} ms")
+        "on one arm only"
+    };
+    let _ = write!(text, "  {calls} {what}: {}", names(pair, steps));
+    canvas.line(Ink::Dim, &text);
+}
+
+fn names(pair: &Pair, steps: &[&Step]) -> String {
+    let mut counts: Vec<(&str, usize)> = vec![];
+    let mut more = false;
+    for step in steps {
+        let (sim, real) = pair.sides(step);
+        let name = sim.or(real).map_or("", |call| call.name.as_str());
+        let known = counts.iter().position(|(known, _)| *known == name);
+        match known {
+            Some(at) => counts[at].1 += 1,
+            None if counts.len() < NAMES => counts.push((name, 1)),
+            None => more = true,
+        }
     }
+    let shown = counts.into_iter().map(|(name, count)| match count {
+        1 => name.to_owned(),
+        count => format!("{name} x{count}"),
+    });
+    let mut listed: Vec<String> = shown.collect();
+    listed.extend(more.then(|| "...".to_owned()));
+    listed.join(", ")
+}
+
+fn foot(canvas: &mut Canvas<'_>, pair: &Pair) {
+    let steps = &pair.steps;
+    let calls = counted(steps.len(), "call", "calls");
+    if !pair.on_both_arms() {
+        let arm = if pair.real.is_none() { "sim" } else { "real" };
+        let text = format!("{calls}, on {arm} only: there is nothing to compare with");
+        canvas.line(Ink::Bold, &text);
+        return;
+    }
+    let count = |wanted: &dyn Fn(&Step) -> bool| steps.iter().filter(|step| wanted(step)).count();
+    let caused = |cause: &str| count(&|s| s.diverges && s.cause.as_deref() == Some(cause));
+    let diverging = count(&|s| s.diverges);
+    let mut parts = vec![];
+    for (number, one, many) in [
+        (caused("structural"), "root", "roots"),
+        (
+            caused("state"),
+            "explained by an earlier one (cascade)",
+            "explained by earlier ones (cascade)",
+        ),
+        (caused("flaky"), "flaky", "flaky"),
+        (count(&|s| s.real.is_none()), "on sim only", "on sim only"),
+        (count(&|s| s.sim.is_none()), "on real only", "on real only"),
+    ] {
+        if number > 0 {
+            parts.push(counted(number, one, many));
+        }
+    }
+    let mut text = format!("{calls}, {}", counted(diverging, "diverges", "diverge"));
+    if !parts.is_empty() {
+        let _ = write!(text, ": {}", parts.join(", "));
+    }
+    canvas.line(Ink::Bold, &text);
+    let Some(profile) = &pair.profile else {
+        let text =
+            "no profile yet: `fidelake profile` finds out which divergences follow from others";
+        canvas.line(Ink::Dim, text);
+        return;
+    };
+    let mut text = "fidelity \u{b1} se:".to_owned();
+    let named = ["obs", "act", "rew", "trans", "all"];
+    for (name, (value, se)) in named.iter().zip(profile.fidelity) {
+        let _ = match (value, se) {
+            (Some(value), Some(se)) => write!(text, " {name} {value:.3}\u{b1}{se:.3}"),
+            (Some(value), None) => write!(text, " {name} {value:.3}"),
+            (None, _) => write!(text, " {name} unknown"),
+        };
+    }
+    canvas.line(Ink::Bold, &text);
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -75,7 +75,8 @@ pub async fn load(
     let sim = run(engine, &this, &runs, "sim").await?;
     let real = run(engine, &this, &runs, "real").await?;
     let causes = causes(engine, &this).await?;
-    let steps = steps(sim.as_ref(), real.as_ref(), &causes, paths);
+    let comparable = comparable(engine, &environment).await?;
+    let steps = steps(sim.as_ref(), real.as_ref(), &causes, comparable, paths);
     let profile = profile(engine, &this).await?;
     Ok(Pair {
         environment,
@@ -169,7 +170,7 @@ async fn run(
         &format!(
             "SELECT c.turn, c.\"index\", c.name, coalesce(c.arguments, c.arguments_raw), c.call_key, \
              o.outcome, o.status, o.latency_ms, o.structured, o.content, o.structured_rule, o.truncated, \
-             coalesce(o.state, o.state_hash) \
+             o.state, o.state_hash \
              FROM (SELECT * FROM calls WHERE {this}) AS c \
              LEFT JOIN (SELECT * FROM observations WHERE {this}) AS o \
              ON o.turn = c.turn AND o.\"index\" = c.\"index\" \
@@ -219,6 +220,7 @@ fn call(mut row: Row) -> Call {
         rule: take(10),
         truncated: take(11).as_deref() == Some("true"),
         state: take(12),
+        state_hash: take(13),
     }
 }
 
@@ -249,10 +251,21 @@ async fn causes(engine: &Engine, this: &str) -> Result<Causes, PairError> {
         .collect())
 }
 
+/// Whether the arms of an environment hash their states alike, which the same
+/// hash on both arms of a trajectory shows. Else two hashes say nothing.
+async fn comparable(engine: &Engine, environment: &str) -> Result<bool, PairError> {
+    let sql = format!(
+        "SELECT 1 FROM observations WHERE environment = {} AND state_hash IS NOT NULL \
+         GROUP BY trajectory_key, state_hash HAVING count(DISTINCT arm) > 1 LIMIT 1",
+        literal(environment)
+    );
+    Ok(!rows(engine, &sql).await?.is_empty())
+}
+
 async fn profile(engine: &Engine, this: &str) -> Result<Option<Profile>, PairError> {
     let sql = format!(
         "SELECT fidelity_obs, fidelity_obs_se, fidelity_act, fidelity_act_se, fidelity_rew, fidelity_rew_se, \
-         fidelity_trans, fidelity_trans_se, fidelity, fidelity_se, sim_runs, real_runs FROM profiles_now WHERE {this}"
+         fidelity_trans, fidelity_trans_se, fidelity, fidelity_se FROM profiles_now WHERE {this}"
     );
     let rows = rows(engine, &sql).await?;
     let Some(row) = rows.first() else {
@@ -261,7 +274,6 @@ async fn profile(engine: &Engine, this: &str) -> Result<Option<Profile>, PairErr
     let number = |at: usize| row[at].as_deref().and_then(|t| t.parse().ok());
     Ok(Some(Profile {
         fidelity: std::array::from_fn(|k| (number(2 * k), number(2 * k + 1))),
-        runs: (text(row, 10), text(row, 11)),
     }))
 }
 

@@ -1,9 +1,11 @@
 //! Two runs of one trajectory side by side: the first one of each arm.
 
+mod canvas;
 mod compare;
 mod draw;
 mod load;
 mod rows;
+mod step;
 
 use fidelake_core::gap::Diff;
 
@@ -78,8 +80,10 @@ pub struct Call {
     pub rule: Option<String>,
     /// Whether the answer was cut.
     pub truncated: bool,
-    /// The state after the call, or its hash.
+    /// The state after the call.
     pub state: Option<String>,
+    /// Its hash, as given.
+    pub state_hash: Option<String>,
 }
 
 /// One aligned call.
@@ -112,8 +116,20 @@ pub struct Step {
 pub struct Profile {
     /// obs, act, rew, trans and their product, with standard errors.
     pub fidelity: [(Option<f64>, Option<f64>); 5],
-    /// Runs on sim and on real.
-    pub runs: (String, String),
+}
+
+impl Pair {
+    /// The calls of a step.
+    fn sides(&self, step: &Step) -> (Option<&Call>, Option<&Call>) {
+        (
+            step.sim.and_then(|at| self.sim.as_ref()?.calls.get(at)),
+            step.real.and_then(|at| self.real.as_ref()?.calls.get(at)),
+        )
+    }
+
+    const fn on_both_arms(&self) -> bool {
+        self.sim.is_some() && self.real.is_some()
+    }
 }
 
 impl Step {

@@ -18,8 +18,8 @@ use super::{Call, Pair, Step};
 /// Never for a pair that was loaded.
 pub fn batch(pair: &Pair, keep: impl Fn(&Step) -> bool) -> Result<RecordBatch, ArrowError> {
     let steps: Vec<&Step> = pair.steps.iter().filter(|step| keep(step)).collect();
-    let sim = |step: &Step| pair.sim.as_ref()?.calls.get(step.sim?);
-    let real = |step: &Step| pair.real.as_ref()?.calls.get(step.real?);
+    let sim = |step: &Step| pair.sides(step).0;
+    let real = |step: &Step| pair.sides(step).1;
     let either = |step: &Step| sim(step).or_else(|| real(step));
     let texts = |pick: &dyn Fn(&Step) -> Option<String>| -> ArrayRef {
         Arc::new(steps.iter().map(|step| pick(step)).collect::<StringArray>())
