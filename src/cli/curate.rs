@@ -65,7 +65,7 @@ fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Resul
         }
         OutputFormat::Csv | OutputFormat::Parquet => {
             let batch = one_row(report)?;
-            printer.batches(&batch.schema(), &[batch.clone()])?;
+            printer.batch(&batch)?;
         }
     }
     Ok(())

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &FunctionsArgs, printer: &Printer) -> anyhow::Result<Sta
         printer.data(&pages(&functions))?;
     } else {
         let batch = rows(&functions)?;
-        printer.batches(&batch.schema(), &[batch.clone()])?;
+        printer.batch(&batch)?;
     }
     Ok(Status::Done)
 }

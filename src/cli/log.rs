@@ -52,7 +52,7 @@ pub(crate) async fn run(
         ),
     ];
     let batch = RecordBatch::try_from_iter(columns)?;
-    printer.batches(&batch.schema(), &[batch.clone()])?;
+    printer.batch(&batch)?;
     for intent in lake.intents()? {
         printer.say(&format!(
             "unfinished since {}: {} {} ({}). Run that command again to finish it, or undo it with `fidelake repair --drop {}`",

@@ -57,6 +57,11 @@ impl Printer {
         LineWriter::new(schema, self.format, io::BufWriter::new(io::stdout()))
     }
 
+    /// One batch of rows in the chosen format.
+    pub(crate) fn batch(&self, batch: &RecordBatch) -> Result<(), OutputError> {
+        self.batches(&batch.schema(), std::slice::from_ref(batch))
+    }
+
     /// Rows of data in the chosen format.
     pub(crate) fn batches(
         &self,

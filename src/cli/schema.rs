@@ -20,7 +20,7 @@ pub(crate) struct SchemaArgs {
 pub(crate) fn run(args: &SchemaArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some(name) = &args.table else {
         let batch = all()?;
-        printer.batches(&batch.schema(), &[batch.clone()])?;
+        printer.batch(&batch)?;
         return Ok(Status::Done);
     };
     let Some(table) = table(name) else {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &SchemaArgs, printer: &Printer) -> anyhow::Result<Status
         }
     }
     let batch = columns(table)?;
-    printer.batches(&batch.schema(), &[batch.clone()])?;
+    printer.batch(&batch)?;
     Ok(Status::Done)
 }
 

@@ -179,10 +179,10 @@ impl Heat {
                     continue;
                 }
                 let mut line = padded(name, left);
-                for at in from..to {
+                for (at, width) in widths.iter().enumerate().take(to).skip(from) {
                     let there = self.there.contains(&(row, at));
                     let cell = there.then_some(self.cells[row][at]);
-                    let _ = write!(line, " {}", shaded(cell, widths[at], screen));
+                    let _ = write!(line, " {}", shaded(cell, *width, screen));
                 }
                 let _ = writeln!(out, "{}", line.trim_end_matches(' '));
             }

@@ -45,34 +45,34 @@ pub fn canonical_into<'d>(
     let mut flags = Flags::NONE;
     let mut current = Some(node);
     loop {
-        if let Some(value) = current.take() {
-            if !replace(value, out) {
-                match value.kind() {
-                    Kind::Null => out.push_str("null"),
-                    Kind::Bool => out.push_str(if value.as_bool() == Some(true) {
-                        "true"
-                    } else {
-                        "false"
-                    }),
-                    Kind::Number => out.push_str(&canonical_number(value.raw())),
-                    Kind::String => push_string_node(value, out),
-                    Kind::Array => {
-                        out.push('[');
-                        stack.push(Frame::Array(value.elements()));
-                    }
-                    Kind::Object => {
-                        out.push('{');
-                        let from = order.len();
-                        order.extend(value.entries());
-                        let entries = &mut order[from..];
-                        if !entries.is_sorted_by(|a, b| a.0 < b.0) {
-                            entries.sort_by(|a, b| a.0.cmp(b.0));
-                            if entries.windows(2).any(|w| w[0].0 == w[1].0) {
-                                flags |= Flags::DUPLICATE_KEYS;
-                            }
+        if let Some(value) = current.take()
+            && !replace(value, out)
+        {
+            match value.kind() {
+                Kind::Null => out.push_str("null"),
+                Kind::Bool => out.push_str(if value.as_bool() == Some(true) {
+                    "true"
+                } else {
+                    "false"
+                }),
+                Kind::Number => out.push_str(&canonical_number(value.raw())),
+                Kind::String => push_string_node(value, out),
+                Kind::Array => {
+                    out.push('[');
+                    stack.push(Frame::Array(value.elements()));
+                }
+                Kind::Object => {
+                    out.push('{');
+                    let from = order.len();
+                    order.extend(value.entries());
+                    let entries = &mut order[from..];
+                    if !entries.is_sorted_by(|a, b| a.0 < b.0) {
+                        entries.sort_by(|a, b| a.0.cmp(b.0));
+                        if entries.windows(2).any(|w| w[0].0 == w[1].0) {
+                            flags |= Flags::DUPLICATE_KEYS;
                         }
-                        stack.push(Frame::Object { from, next: from });
                     }
+                    stack.push(Frame::Object { from, next: from });
                 }
             }
         }

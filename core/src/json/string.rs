@@ -122,12 +122,12 @@ fn escape(
             let first = hex4(bytes, at + 2).ok_or_else(bad)?;
             let mut next = at + 6;
             let mut code = u32::from(first);
-            if (0xD800..0xDC00).contains(&first) && bytes.get(next..next + 2) == Some(b"\\u") {
-                if let Some(low) = hex4(bytes, next + 2).filter(|l| (0xDC00..0xE000).contains(l)) {
-                    code =
-                        0x10000 + ((u32::from(first) - 0xD800) << 10) + (u32::from(low) - 0xDC00);
-                    next += 6;
-                }
+            if (0xD800..0xDC00).contains(&first)
+                && bytes.get(next..next + 2) == Some(b"\\u")
+                && let Some(low) = hex4(bytes, next + 2).filter(|l| (0xDC00..0xE000).contains(l))
+            {
+                code = 0x10000 + ((u32::from(first) - 0xD800) << 10) + (u32::from(low) - 0xDC00);
+                next += 6;
             }
             match char::from_u32(code) {
                 Some(c) => buf.push(c),
