@@ -64,8 +64,7 @@ pub(crate) async fn run(
         args.environment.as_deref(),
         args.paths,
     )
-    .await
-    .map_err(told)?;
+    .await?;
     if let Some(range) = &args.calls
         && *range.start() >= pair.steps.len()
     {
@@ -87,7 +86,7 @@ pub(crate) async fn run(
                 .as_ref()
                 .is_none_or(|range| range.contains(&step.number))
         })?;
-        printer.batches(&batch.schema(), &[batch.clone()])?;
+        printer.batches(&batch.schema(), std::slice::from_ref(&batch))?;
     }
     Ok(Status::Done)
 }

@@ -64,7 +64,7 @@ pub(crate) async fn run(
     } else {
         let places = (printer.format() == OutputFormat::Table).then_some(4);
         let batch = sliced.batch(places)?;
-        printer.batches(&batch.schema(), &[batch.clone()])?;
+        printer.batches(&batch.schema(), std::slice::from_ref(&batch))?;
     }
     if sliced.cells.is_empty() {
         printer.say("no row meets the condition");
@@ -89,7 +89,7 @@ fn pivot(sliced: &Sliced, printer: &Printer) -> anyhow::Result<()> {
         printer.data(&heat.draw(&Screen::of_stdout()))?;
     } else {
         let batch = heat.batch()?;
-        printer.batches(&batch.schema(), &[batch.clone()])?;
+        printer.batches(&batch.schema(), std::slice::from_ref(&batch))?;
     }
     Ok(())
 }

@@ -126,6 +126,6 @@ fn list(printer: &Printer) -> anyhow::Result<Status> {
         ("query", texts(|q| q.name)),
         ("answers", texts(|q| q.answers())),
     ])?;
-    printer.batches(&batch.schema(), &[batch.clone()])?;
+    printer.batches(&batch.schema(), std::slice::from_ref(&batch))?;
     Ok(Status::Done)
 }
