@@ -8,7 +8,7 @@ use clap::Args;
 use super::printer::Printer;
 use super::{Status, UsageError};
 use crate::engine::functions::{Function, all};
-use crate::report::{OutputFormat, Screen};
+use crate::report::{OutputFormat, Screen, wrapped};
 
 /// Describe the SQL functions that fidelake adds, or one of them.
 #[derive(Debug, Args)]
@@ -57,21 +57,6 @@ fn page(function: &Function, width: usize) -> String {
     lines.push(format!("    > {}", doc.example));
     lines.extend(doc.gives.lines().map(|line| format!("    {line}")));
     lines.join("\n")
-}
-
-/// Lines of whole words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn rows(functions: &[Function]) -> anyhow::Result<RecordBatch> {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use arrow::array::{Array as _, AsArray as _, RecordBatch};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{Config, Editor};
+use rustyline::{CompletionType, Config, Editor};
 
 use super::printer::Printer;
 use super::{Status, functions, sql};
@@ -32,6 +32,7 @@ pub(super) async fn run(engine: &Engine, printer: &Printer) -> anyhow::Result<St
     let config = Config::builder()
         .max_history_size(HISTORY_ENTRIES)?
         .auto_add_history(true)
+        .completion_type(CompletionType::List)
         .build();
     let mut editor: Editor<SqlHelper, FileHistory> = Editor::with_config(config)?;
     editor.set_helper(Some(SqlHelper::new(vocabulary(engine).await?)));
@@ -139,19 +140,16 @@ fn pages(name: &str) -> String {
 async fn describe(table: &str, engine: &Engine, printer: &Printer) -> anyhow::Result<()> {
     let name = table.trim_end_matches(';').trim_matches('"');
     let quoted = name.replace('\'', "''");
-    let rows = sql::print(
-        engine,
-        &format!(
-            "SELECT column_name AS \"column\", data_type AS type, is_nullable AS \"null\" \
-             FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '{quoted}' \
-             ORDER BY ordinal_position"
-        ),
-        printer,
-    )
-    .await?;
-    if rows == 0 {
+    let sql = format!(
+        "SELECT column_name AS \"column\", data_type AS type, is_nullable AS \"null\" \
+         FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '{quoted}' \
+         ORDER BY ordinal_position"
+    );
+    let (schema, batches) = engine.query(&sql).await?;
+    if batches.iter().all(|batch| batch.num_rows() == 0) {
         anyhow::bail!("there is no table {name:?}; \\d lists them");
     }
+    printer.batches(&schema, &batches)?;
     if let Some(table) = schema::table(name) {
         printer.say(&format!(
             "{}; `fidelake schema {name}` says what each column means",

@@ -164,13 +164,9 @@ impl Heat {
             let tall = heads[from..to].iter().any(|head| head.above.is_some());
             for above in [true, false].into_iter().skip(usize::from(!tall)) {
                 let mut line = padded(if above { "" } else { &corner }, left);
-                for at in from..to {
-                    let text = if above {
-                        heads[at].above.unwrap_or_default()
-                    } else {
-                        heads[at].below
-                    };
-                    let _ = write!(line, "  {}", right(&fit(text, widths[at]), widths[at]));
+                for (head, &width) in heads[from..to].iter().zip(&widths[from..to]) {
+                    let text = head.line(above);
+                    let _ = write!(line, "  {}", right(&fit(text, width), width));
                 }
                 let _ = writeln!(out, "{}", screen.ink(Ink::Bold, line.trim_end()));
             }
@@ -211,6 +207,14 @@ impl<'h> Head<'h> {
                 above: None,
                 below: name,
             },
+        }
+    }
+
+    fn line(&self, above: bool) -> &'h str {
+        if above {
+            self.above.unwrap_or_default()
+        } else {
+            self.below
         }
     }
 

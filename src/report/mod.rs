@@ -16,6 +16,6 @@ pub use pair::{
     Call, Limits, Pair, PairError, Profile, Run, Step, batch as pair_batch, draw as draw_pair,
     load as load_pair,
 };
-pub use screen::{Ink, Screen, fit, padded, safe, safe_lines};
+pub use screen::{Ink, Screen, fit, padded, safe, safe_lines, wrapped};
 pub use slice::{Cell, Dimension, Slice, SliceError, Sliced};
 pub use statements::{Statements, statements};

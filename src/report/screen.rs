@@ -177,6 +177,22 @@ pub fn padded(text: &str, width: usize) -> String {
     out
 }
 
+/// Lines of whole words, none wider than `width` unless one word is.
+#[must_use]
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +215,12 @@ mod tests {
         assert_eq!(padded("é", 3), "é  ");
         assert_eq!(fit("abc", 0), "");
         assert_eq!(fit(&"x".repeat(1 << 20), 4), "xxx…");
+    }
+
+    #[test]
+    fn words_stay_whole() {
+        assert_eq!(wrapped("a bc  def\ng", 4), ["a bc", "def", "g"]);
+        assert!(wrapped(" ", 4).is_empty());
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn functions() -> Vec<Function> {
             name: "align_calls",
             signature: "align_calls(arm text, repeat int, turn int, index int, name text, call_key text) -> list<struct<arm, repeat, turn, index, slot>>",
             doc: "Gives every call of all runs of one trajectory a slot, so that the same call has the same slot in every run: by turn and index where the names agree, else by call key, then by name, in order. Slots count from 0.",
-            example: "SELECT align_calls(a, 0, t, 0, n, k)[1]['slot'] AS slot FROM (VALUES ('sim', 0, 'f', 'x')) AS v(a, t, n, k)",
+            example: "SELECT align_calls(a, z, z, z, n, k)[1]['slot'] AS slot FROM (VALUES ('sim', CAST(0 AS INT), 'f', 'x')) AS v(a, z, n, k)",
             gives: "0",
         },
         vec![TEXT, INT, INT, INT, TEXT, TEXT],

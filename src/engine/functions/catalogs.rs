@@ -23,7 +23,7 @@ pub(super) fn functions() -> Vec<Function> {
                 name: "tools",
                 signature: "tools(tool_index int, name text, description text, parameters text) -> text",
                 doc: "A catalog as one JSON text, tools in their order: what catalog_gap compares.",
-                example: r#"SELECT tools(0, 'f', 'does f', '{}') AS t"#,
+                example: r#"SELECT tools(CAST(0 AS INT), 'f', 'does f', '{}') AS t"#,
                 gives: r#"[{"name":"f","description":"does f","parameters":"{}"}]"#,
             },
             vec![DataType::Int32, TEXT, TEXT, TEXT],
@@ -128,7 +128,8 @@ fn catalogs(args: &[ArrayRef]) -> Result<ArrayRef> {
         valid.push(gap.is_some());
         let gap = gap.unwrap_or_default();
         for (builder, value) in numbers.iter_mut().zip([gap.obs, gap.act, gap.rew]) {
-            builder.append_value(value);
+            // A sum of nothing is -0.0, which would be printed so.
+            builder.append_value(value + 0.0);
         }
         for (builder, value) in
             counts

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::screen::{Ink, Screen, fit, padded};
+use super::super::screen::{Ink, Screen, fit, padded, wrapped};
 
 /// Room before a line of a call.
 const INDENT: usize = 5;
@@ -46,6 +46,13 @@ impl<'s> Canvas<'s> {
         let _ = writeln!(self.out, "{}", self.screen.ink(ink, &text));
     }
 
+    /// A sentence that must be read to its end.
+    pub(super) fn sentence(&mut self, ink: Ink, text: &str) {
+        for line in wrapped(text, self.screen.width) {
+            self.line(ink, &line);
+        }
+    }
+
     /// The head of a call, and a mark that is never cut off.
     pub(super) fn head(&mut self, text: &str, mark: &str) {
         let text = fit(text, self.screen.width.saturating_sub(mark.len()));
@@ -69,15 +76,17 @@ impl<'s> Canvas<'s> {
         );
     }
 
+    /// The width for these paths in [`Self::versus`].
+    pub(super) fn path_width<'p>(&self, paths: impl Iterator<Item = &'p str>) -> usize {
+        let most = (self.room() / 3).max(PATH);
+        paths.map(|path| fit(path, most).width()).max().unwrap_or(0)
+    }
+
     /// What, where if anywhere, and the two sides: beside each other where they
     /// fit, else each on a line of its own.
-    pub(super) fn versus(&mut self, kind: &str, ink: Ink, path: &str, sides: [&str; 2]) {
+    pub(super) fn versus(&mut self, kind: &str, ink: Ink, at: (&str, usize), sides: [&str; 2]) {
         let room = self.room();
-        let width = if path.is_empty() {
-            0
-        } else {
-            (room / 3).max(PATH).min(fit(path, room).width())
-        };
+        let (path, width) = at;
         let gap = usize::from(width > 0) * 2;
         let side = room.saturating_sub(width + gap + 3) / 2;
         let kind = self.screen.ink(ink, &padded(kind, KIND)).into_owned();

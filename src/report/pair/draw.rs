@@ -158,7 +158,7 @@ fn foot(canvas: &mut Canvas<'_>, pair: &Pair) {
     if !pair.on_both_arms() {
         let arm = if pair.real.is_none() { "sim" } else { "real" };
         let text = format!("{calls}, on {arm} only: there is nothing to compare with");
-        canvas.line(Ink::Bold, &text);
+        canvas.sentence(Ink::Bold, &text);
         return;
     }
     let count = |wanted: &dyn Fn(&Step) -> bool| steps.iter().filter(|step| wanted(step)).count();
@@ -184,11 +184,11 @@ fn foot(canvas: &mut Canvas<'_>, pair: &Pair) {
     if !parts.is_empty() {
         let _ = write!(text, ": {}", parts.join(", "));
     }
-    canvas.line(Ink::Bold, &text);
+    canvas.sentence(Ink::Bold, &text);
     let Some(profile) = &pair.profile else {
         let text =
             "no profile yet: `fidelake profile` finds out which divergences follow from others";
-        canvas.line(Ink::Dim, text);
+        canvas.sentence(Ink::Dim, text);
         return;
     };
     let mut text = "fidelity \u{b1} se:".to_owned();
@@ -200,7 +200,7 @@ fn foot(canvas: &mut Canvas<'_>, pair: &Pair) {
             (None, _) => write!(text, " {name} unknown"),
         };
     }
-    canvas.line(Ink::Bold, &text);
+    canvas.sentence(Ink::Bold, &text);
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

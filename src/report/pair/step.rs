@@ -6,6 +6,9 @@ use super::super::screen::Ink;
 use super::canvas::Canvas;
 use super::{Call, Pair, Step};
 
+/// The whole call is meant.
+const NOWHERE: (&str, usize) = ("", 0);
+
 /// Draws it whole.
 pub(super) fn draw(canvas: &mut Canvas<'_>, pair: &Pair, step: &Step) {
     let (sim, real) = pair.sides(step);
@@ -43,7 +46,7 @@ fn both(canvas: &mut Canvas<'_>, pair: &Pair, step: &Step, sim: &Call, real: &Ca
         canvas.versus(
             "arguments",
             Ink::Value,
-            "",
+            NOWHERE,
             [&sim.arguments, &real.arguments],
         );
     } else {
@@ -53,13 +56,15 @@ fn both(canvas: &mut Canvas<'_>, pair: &Pair, step: &Step, sim: &Call, real: &Ca
         canvas.field("cause", Ink::Bold, cause);
     }
     if step.outcome_differs {
-        canvas.versus("outcome", Ink::Alarm, "", [&ended(sim), &ended(real)]);
-        canvas.versus("answer", Ink::Value, "", [answer(sim), answer(real)]);
+        canvas.versus("outcome", Ink::Alarm, NOWHERE, [&ended(sim), &ended(real)]);
+        canvas.versus("answer", Ink::Value, NOWHERE, [answer(sim), answer(real)]);
     } else {
         canvas.field("outcome", Ink::Dim, &ended(sim));
     }
     if let Some(diff) = &step.diff {
-        diff.paths.iter().for_each(|found| path(canvas, found));
+        let width = canvas.path_width(diff.paths.iter().map(|found| found.path.as_str()));
+        let paths = diff.paths.iter();
+        paths.for_each(|found| path(canvas, found, width));
         if diff.omitted > 0 {
             let more = format!("and {} more paths; --paths N shows more", diff.omitted);
             canvas.field("", Ink::Dim, &more);
@@ -84,13 +89,13 @@ fn both(canvas: &mut Canvas<'_>, pair: &Pair, step: &Step, sim: &Call, real: &Ca
         canvas.versus(
             "latency",
             Ink::Dim,
-            "",
+            NOWHERE,
             [&milliseconds(a), &milliseconds(b)],
         );
     }
 }
 
-fn path(canvas: &mut Canvas<'_>, diff: &PathDiff) {
+fn path(canvas: &mut Canvas<'_>, diff: &PathDiff, width: usize) {
     let ink = match diff.kind {
         DiffKind::Missing => Ink::Missing,
         DiffKind::Extra => Ink::Extra,
@@ -102,7 +107,7 @@ fn path(canvas: &mut Canvas<'_>, diff: &PathDiff) {
         (None, None) => ["one form", "another form of the same value"],
         (left, right) => [left.unwrap_or_default(), right.unwrap_or_default()],
     };
-    canvas.versus(diff.kind.name(), ink, &diff.path, sides);
+    canvas.versus(diff.kind.name(), ink, (&diff.path, width), sides);
 }
 
 fn explained(cause: &str) -> Option<&'static str> {
