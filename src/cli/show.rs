@@ -64,8 +64,7 @@ pub(crate) async fn run(
         args.environment.as_deref(),
         args.paths,
     )
-    .await
-    .map_err(told)?;
+    .await?;
     if let Some(range) = &args.calls
         && *range.start() >= pair.steps.len()
     {
