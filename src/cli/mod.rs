@@ -114,7 +114,6 @@ pub(crate) struct AtArgs {
     at: Option<String>,
 }
 
-#[allow(dead_code, reason = "for the commands that read tables")]
 impl AtArgs {
     fn resolve(&self) -> anyhow::Result<At> {
         if let Some(version) = self.version {

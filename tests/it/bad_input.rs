@@ -299,6 +299,36 @@ fn a_state_that_does_not_exist() {
     let place = Place::new();
     place.write("a.jsonl", run("a"));
     place.import(&["a.jsonl"]);
+    let mut said = String::new();
+    for (option, value, code) in [
+        ("--version", "7", 1),
+        ("--version", "-1", 1),
+        ("--version", "new", 2),
+        ("--at", "1999-12-31", 1),
+        ("--at", "1999-12-31T12:00:00+02:00", 1),
+        ("--at", "yesterday", 2),
+        ("--at", "1999-12-31T12:00:00", 2),
+    ] {
+        let option = format!("{option}={value}");
+        let ran = place.run(&["sql", &option, "SELECT count(*) FROM runs"]);
+        assert_eq!(ran.code, Some(code), "{option}: {}", ran.stderr);
+        said.push_str(&format!("$ fidelake sql {option} ...\n{}\n", ran.stderr));
+    }
+    let all = Ran {
+        code: None,
+        stdout: String::new(),
+        stderr: said,
+    };
+    assert_said!(place, "no_such_state", all);
+    for (option, runs) in [
+        ("--version=0", 0),
+        ("--version=1", 1),
+        ("--at=2999-12-31", 1),
+    ] {
+        let sql = "SELECT count(*) AS n FROM runs";
+        let ran = place.done(&["sql", option, sql, "--format", "ndjson"]);
+        assert_eq!(ran.stdout, format!("{{\"n\":{runs}}}\n"), "{option}");
+    }
     let lake = Lake::open(&place.lake()).unwrap();
     for (at, words) in [
         (

@@ -273,10 +273,6 @@ pub(crate) struct AllRows {
 }
 
 impl AllRows {
-    pub(crate) fn of(lake: &Path) -> Self {
-        Self::without(lake, &[])
-    }
-
     pub(crate) fn without(lake: &Path, without: &[&str]) -> Self {
         Self {
             without: without.iter().map(|name| (*name).to_owned()).collect(),
