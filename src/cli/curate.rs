@@ -59,13 +59,12 @@ fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Resul
         OutputFormat::Table => printer.data(&table(report, args))?,
         OutputFormat::Json => printer.data(report.manifest.trim_end())?,
         OutputFormat::Ndjson => {
-            // Parsed into raw values, so that every number keeps its digits.
             let value: serde_json::Value = serde_json::from_str(&report.manifest)?;
             printer.data(&value.to_string())?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => {
             let batch = one_row(report)?;
-            printer.batches(&batch.schema(), &[batch.clone()])?;
+            printer.batches(&batch.schema(), std::slice::from_ref(&batch))?;
         }
     }
     Ok(())

@@ -259,10 +259,10 @@ impl<'a> Builder<'a> {
             .iter()
             .filter(|m| BEFORE.contains(&m.role.as_str()) && m.calls.is_empty())
             .collect();
-        if said.is_empty() {
-            if let Some(task) = &parts.task {
-                self.messages.push(user(task));
-            }
+        if said.is_empty()
+            && let Some(task) = &parts.task
+        {
+            self.messages.push(user(task));
         }
         said.into_iter().for_each(|message| self.recorded(message));
         for turn in own.chunk_by(|a, b| a.turn == b.turn) {

@@ -452,7 +452,7 @@ mod tests {
         for (text, place, right) in cases {
             let message = error(text);
             assert!(
-                message.starts_with(&format!("{place}")),
+                message.starts_with(place),
                 "{text:?}: {message}"
             );
             assert!(message.contains(right), "{text:?}: {message}");
