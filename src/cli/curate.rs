@@ -59,7 +59,6 @@ fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Resul
         OutputFormat::Table => printer.data(&table(report, args))?,
         OutputFormat::Json => printer.data(report.manifest.trim_end())?,
         OutputFormat::Ndjson => {
-            // Parsed into raw values, so that every number keeps its digits.
             let value: serde_json::Value = serde_json::from_str(&report.manifest)?;
             printer.data(&value.to_string())?;
         }

@@ -1,5 +1,7 @@
 //! `fidelake curate`, as it is typed.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -24,6 +26,20 @@ impl Place {
         ok(&place.run(&["import", files[0], files[1]], &[]));
         ok(&place.run(&["profile"], &[]));
         place.write("r.toml", RECIPE);
+        place
+    }
+
+    /// The same lake in another folder.
+    #[cfg(feature = "failpoints")]
+    fn copy(&self) -> Self {
+        let place = Self {
+            root: tempfile::tempdir().unwrap(),
+        };
+        for (name, bytes) in self.files("") {
+            let path = place.path(&name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
         place
     }
 
@@ -215,7 +231,8 @@ fn vacuum_keeps_what_a_curation_names() {
 #[cfg(feature = "failpoints")]
 #[test]
 fn killed_anywhere_the_same_command_ends_the_same() {
-    let reference = Place::new();
+    let fresh = Place::new();
+    let reference = fresh.copy();
     let log = reference.path("passed");
     let log = log.to_str().unwrap();
     let words = ["curate", "r.toml", "--out", "out"];
@@ -232,7 +249,7 @@ fn killed_anywhere_the_same_command_ends_the_same() {
     }
     assert!(names.len() > 12, "{names:?}");
     for name in &names {
-        let place = Place::new();
+        let place = fresh.copy();
         let killed = place.run(&words, &[("FIDELAKE_FAILPOINT", name)]);
         assert!(!killed.status.success(), "{name} was not reached");
         // Half a folder never stands there.
