@@ -1,5 +1,6 @@
 # make test       everything that a change must pass; sets up what it needs beside the Rust toolchain and a C compiler
-# make build      the program, optimised
+# make demo       the main job on the sample data, from import to shards, in demo/
+# make build      the program, optimised in its hot crates only (`cargo build --release` optimises all of it, and takes longer)
 # make test-kill  an import killed at twenty random moments (a quarter of an hour)
 
 SHELL := /bin/bash
@@ -12,10 +13,13 @@ export CARGO_TARGET_DIR
 export INSTA_UPDATE ?= no
 export TEST_LOGS := $(CARGO_TARGET_DIR)/test-logs
 
-.PHONY: build test format lint test-rust test-doc test-failpoints test-kill clean-counts counts
+.PHONY: build demo test format lint test-rust test-doc test-failpoints test-kill clean-counts counts
 
 build:
-	cargo build --release
+	cargo build
+
+demo: build
+	tools/demo.sh '$(CARGO_TARGET_DIR)/debug/fidelake' demo
 
 test: clean-counts format lint test-failpoints test-rust test-doc counts
 
