@@ -33,4 +33,4 @@ ORDER BY
     -- Roots before what follows from them.
     CASE cause WHEN 'structural' THEN 0 ELSE 1 END,
     environment, trajectory_id, slot
-LIMIT 50
+LIMIT 100
