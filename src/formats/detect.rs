@@ -52,7 +52,7 @@ const OTHERS: &[(&[&str], &str)] = &[
 pub(crate) fn detect(head: &str, whole: bool, forced: Option<Format>) -> Detected {
     let text = head.trim_start();
     match text.as_bytes().first() {
-        None => Detected::Unknown("only white space".into()),
+        None => Detected::Unknown("a file of nothing but white space".into()),
         Some(b'[') => from_array(text, forced),
         Some(b'{') => from_object(text, whole, forced),
         Some(_) => Detected::Unknown("something other than JSON".into()),
@@ -64,11 +64,11 @@ fn from_array(text: &str, forced: Option<Format>) -> Detected {
     if let Some(format) = forced {
         return match format {
             Format::Native | Format::McpWire => Detected::Unknown(format!(
-                "a JSON array, and {} is one record a line",
+                "a JSON array (the form {} has one record a line)",
                 format.name()
             )),
             Format::Tau2 => {
-                Detected::Unknown("a JSON array, and a tau2 results file is an object".into())
+                Detected::Unknown("a JSON array (a tau2 results file is an object)".into())
             }
             Format::Tau | Format::OpenAi => Detected::Known(format, Framing::Elements),
         };

@@ -100,7 +100,7 @@ impl Source {
             [b'P', b'K', 3, 4] => return Err(self.refuse("a ZIP archive")),
             [b'P', b'A', b'R', b'1'] => return Err(self.refuse("a Parquet file")),
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-                return Err(self.refuse("UTF-16 text; UTF-8 is needed"));
+                return Err(self.refuse("UTF-16 text (UTF-8 is needed)"));
             }
             _ => Packing::Plain,
         };

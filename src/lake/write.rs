@@ -18,7 +18,7 @@ use super::{Lake, delta, failpoint};
 /// Buffered rows of one table are committed from this size on. Small where the
 /// steps of a write are tested, so that little data makes many commits.
 const COMMIT_BYTES: usize = if cfg!(feature = "failpoints") {
-    8 << 10
+    1 << 10
 } else {
     64 << 20
 };
