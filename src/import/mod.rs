@@ -1,5 +1,7 @@
 //! Getting real files into a lake: sources, records, chunks, rows, duplicates.
 
+mod account;
+mod decide;
 mod frame;
 mod known;
 mod pipeline;

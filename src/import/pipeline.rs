@@ -10,18 +10,15 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow::compute::interleave_record_batch;
 use arrow::record_batch::RecordBatch;
 use fidelake_core::json::key::Key;
-use fidelake_core::mask;
-use fidelake_core::model::{OutcomeRules, TextRule};
+use fidelake_core::model::OutcomeRules;
 use rayon::prelude::*;
-use serde::Deserialize;
 
+use super::account::{import_id, imports_row, read_rules};
+use super::decide::Decider;
 use super::frame::{Chunk, Framer};
-use super::known::{Known, MAX_ENVIRONMENTS, short};
-use super::slice::{
-    Job, Piece, RUN_TABLES, Refused, SliceOut, check_environment, process, refused,
-};
-use super::{Counts, ImportError, OnConflict, Options, Progress, Report, Source, plan};
-use crate::formats::reject::{Reason, Reject};
+use super::known::Known;
+use super::slice::{Job, RUN_TABLES, Refused, SliceOut, check_environment, process};
+use super::{Counts, ImportError, Options, Progress, Report, Source, plan};
 use crate::lake::rows::Table;
 use crate::lake::{Lake, LakeError, LakeWriter, Started, WriteGuard};
 
@@ -153,14 +150,16 @@ async fn run(
     }
     let total: u64 = pending.iter().map(|p| p.source.decoded_bytes).sum();
     let mut state = State {
-        known,
-        on_conflict: options.on_conflict,
-        mask: options.mask,
+        decider: Decider {
+            known,
+            on_conflict: options.on_conflict,
+            mask: options.mask,
+            masked: 0,
+        },
         chunk: 0,
         reasons: HashMap::new(),
         imports: Table::new("imports"),
         done: 0,
-        masked: 0,
     };
     let mut all = Counts::default();
     for Pending {
@@ -180,7 +179,7 @@ async fn run(
             import_id,
             repeat: None,
         };
-        let before = state.masked;
+        let before = state.decider.masked;
         let mut counts = Counts {
             files: 1,
             ..Counts::default()
@@ -200,7 +199,7 @@ async fn run(
             state.done += chunk.bytes.len() as u64;
             progress.bytes(state.done.min(total), total);
         }
-        let masked = state.masked - before;
+        let masked = state.decider.masked - before;
         imports_row(
             &mut state.imports,
             source,
@@ -233,7 +232,7 @@ async fn run(
     let version = writer.commit(state.chunk, serde_json::json!(all)).await?;
     report.counts.add(&all);
     report.version = Some(version.version);
-    report.masked = state.masked;
+    report.masked = state.decider.masked;
     report.reasons = state
         .reasons
         .into_iter()
@@ -247,15 +246,12 @@ async fn run(
 
 /// What goes along from chunk to chunk.
 struct State {
-    known: Known,
-    on_conflict: OnConflict,
-    mask: mask::Mode,
+    decider: Decider,
     /// Number of the next chunk.
     chunk: i64,
     reasons: HashMap<(String, String), u64>,
     imports: Table,
     done: u64,
-    masked: u64,
 }
 
 impl State {
@@ -269,7 +265,7 @@ impl State {
     ) -> Result<(), ImportError> {
         let mut slices =
             tokio::task::block_in_place(|| slices(job, chunk)).map_err(LakeError::from)?;
-        let accepted = self.decide(job, chunk, &mut slices, counts)?;
+        let accepted = self.decider.decide(job, chunk, &mut slices, counts)?;
         let number = self.chunk;
         self.chunk += 1;
         for (table, name) in RUN_TABLES.iter().enumerate() {
@@ -298,13 +294,7 @@ impl State {
         )?;
         let mut rows = Table::new("rejected");
         for refused in &accepted.refused {
-            *self
-                .reasons
-                .entry((
-                    refused.reject.reason.name().to_owned(),
-                    refused.reject.message.clone(),
-                ))
-                .or_insert(0) += 1;
+            self.count_reason(refused);
             let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
             rows.text(job.import_id)
                 .text(&source.given)
@@ -322,184 +312,18 @@ impl State {
         Ok(())
     }
 
-    /// Goes through the runs of a chunk in their order: which are new?
-    fn decide(
-        &mut self,
-        job: &Job<'_>,
-        chunk: &Chunk,
-        slices: &mut Vec<SliceOut>,
-        counts: &mut Counts,
-    ) -> Result<Accepted, ImportError> {
-        let mut accepted = Accepted {
-            order: Vec::new(),
-            catalogs: Vec::new(),
-            trajectories: Table::new("trajectories"),
-            refused: Vec::new(),
-        };
-        let parsed = slices.len();
-        for slice in 0..parsed {
-            self.masked += slices[slice].masked;
-            for refused in std::mem::take(&mut slices[slice].refused) {
-                counts.records += 1;
-                counts.rejected += 1;
-                accepted.refused.push(refused);
-            }
-            for piece in 0..slices[slice].pieces.len() {
-                let (mut at, mut found) = ((slice, piece), slices[slice].pieces[piece].clone());
-                counts.records += found.records;
-                match self.verdict(&found) {
-                    Verdict::New => {}
-                    Verdict::Duplicate => {
-                        counts.duplicates += found.records;
-                        continue;
-                    }
-                    Verdict::Repeat(repeat) => {
-                        // Its rows carry the repeat: make them again.
-                        let span = found.span;
-                        let again = Job {
-                            repeat: Some(repeat),
-                            ..*job
-                        };
-                        let out =
-                            process(&again, chunk, span..span + 1).map_err(LakeError::from)?;
-                        let Some(first) = out.pieces.first() else {
-                            continue;
-                        };
-                        found = first.clone();
-                        slices.push(out);
-                        at = (slices.len() - 1, 0);
-                    }
-                    Verdict::Refuse(reject) => {
-                        counts.rejected += found.records;
-                        accepted.refused.push(self.refuse(chunk, &found, reject));
-                        continue;
-                    }
-                }
-                self.accept(job, slices, at, &found, counts, &mut accepted);
-            }
+    /// Counts the reasons, for the report; a million different messages are not kept.
+    fn count_reason(&mut self, refused: &Refused) {
+        const KEPT: usize = 1000;
+
+        let reason = refused.reject.reason.name().to_owned();
+        let mut message = refused.reject.message.clone();
+        let key = (reason.clone(), message.clone());
+        if self.reasons.len() >= KEPT && !self.reasons.contains_key(&key) {
+            message = "other messages".to_owned();
         }
-        accepted.order.sort_by_key(|&(slice, piece)| {
-            (
-                slices[slice].pieces[piece].identity.trajectory_key,
-                slices[slice].pieces[piece].span,
-            )
-        });
-        accepted.refused.sort_by_key(|refused| refused.ordinal);
-        Ok(accepted)
+        *self.reasons.entry((reason, message)).or_insert(0) += 1;
     }
-
-    fn verdict(&self, piece: &Piece) -> Verdict {
-        let identity = &piece.identity;
-        let environments = &self.known.environments;
-        if !environments.contains(&identity.environment) && environments.len() >= MAX_ENVIRONMENTS {
-            let what = format!(
-                "would be environment number {} of the lake",
-                MAX_ENVIRONMENTS + 1
-            );
-            return Verdict::Refuse(Reject::bad("environment", &what));
-        }
-        let content = short(identity.content_hash);
-        match self.known.runs.get(&identity.run_id.bits()) {
-            None => return Verdict::New,
-            Some(known) if *known == content => return Verdict::Duplicate,
-            Some(_) => {}
-        }
-        if self.on_conflict == OnConflict::Reject {
-            let what = format!(
-                "run {} of {} ({}, repeat {}) is in the lake with another content; --on-conflict next-repeat stores it as one more repeat",
-                identity.trajectory_id,
-                identity.environment,
-                piece.arm.as_str(),
-                piece.repeat
-            );
-            return Verdict::Refuse(Reject::new(Reason::KeyConflict, what));
-        }
-        let mut repeat = piece.repeat;
-        loop {
-            repeat += 1;
-            let text = repeat.to_string();
-            let parts = [
-                &*identity.environment,
-                &identity.trajectory_id,
-                piece.arm.as_str(),
-                &text,
-            ];
-            match self.known.runs.get(&Key::of_parts(&parts).bits()) {
-                None => return Verdict::Repeat(repeat),
-                Some(known) if *known == content => return Verdict::Duplicate,
-                Some(_) => {}
-            }
-        }
-    }
-
-    fn accept(
-        &mut self,
-        job: &Job<'_>,
-        slices: &[SliceOut],
-        at: (usize, usize),
-        piece: &Piece,
-        counts: &mut Counts,
-        accepted: &mut Accepted,
-    ) {
-        let identity = &piece.identity;
-        self.known
-            .runs
-            .insert(identity.run_id.bits(), short(identity.content_hash));
-        if !self.known.environments.contains(&identity.environment) {
-            self.known.environments.insert(identity.environment.clone());
-        }
-        counts.imported += piece.records;
-        counts.runs += 1;
-        let rows = |table: usize| piece.rows[table].len() as u64;
-        counts.messages += rows(1);
-        counts.calls += rows(2);
-        counts.observations += rows(3);
-        counts.verdicts += rows(4);
-        accepted.order.push(at);
-        if self.known.trajectories.insert(identity.trajectory_key) {
-            counts.trajectories += 1;
-            accepted
-                .trajectories
-                .text(&identity.environment)
-                .text(&identity.trajectory_id)
-                .int64(identity.trajectory_key)
-                .opt_text(piece.task_id.as_deref())
-                .opt_text(piece.group_id.as_deref())
-                .text(job.import_id)
-                .end_row();
-        }
-        if let Some(catalog) = piece.catalog
-            && self.known.catalogs.insert(catalog.bits())
-            && let Some(rows) = slices[at.0].catalog_rows.get(&catalog)
-        {
-            accepted
-                .catalogs
-                .extend(rows.clone().map(|row| (at.0, row)));
-        }
-    }
-
-    fn refuse(&self, chunk: &Chunk, piece: &Piece, reject: Reject) -> Refused {
-        let span = &chunk.records[piece.span];
-        let text = String::from_utf8_lossy(&chunk.bytes[span.range.clone()]);
-        refused(span, &text, reject, self.mask)
-    }
-}
-
-enum Verdict {
-    New,
-    Duplicate,
-    Repeat(i32),
-    Refuse(Reject),
-}
-
-/// What a chunk brings.
-struct Accepted {
-    /// (slice, piece) of the new runs, sorted by trajectory key.
-    order: Vec<(usize, usize)>,
-    /// (slice, row) of the new catalogs.
-    catalogs: Vec<(usize, usize)>,
-    trajectories: Table,
-    refused: Vec<Refused>,
 }
 
 /// Cuts a chunk into slices of about equal size, one per core and more, and reads them.
@@ -555,119 +379,4 @@ fn read_ahead(source: &Source) -> Result<Receiver<std::io::Result<Chunk>>, Impor
         }
     });
     Ok(receive)
-}
-
-/// The same source, read in the same way, has the same id.
-fn import_id(source: &Source, options: &Options, rules: &OutcomeRules) -> String {
-    let version = source.format.parser_version().to_string();
-    let parts = [
-        &*source.hash.to_string(),
-        source.format.name(),
-        options
-            .environment
-            .as_deref()
-            .or(source.guessed.as_deref())
-            .unwrap_or_default(),
-        options.arm.map_or("", |arm| arm.as_str()),
-        &*mask_name(options.mask),
-        &*version,
-        &*rules.fingerprint(),
-        options.on_conflict.name(),
-    ];
-    Key::of_parts(&parts).to_string()
-}
-
-fn mask_name(mode: mask::Mode) -> String {
-    format!("{} {}", mode.name(), mask::RULES_VERSION)
-}
-
-#[allow(
-    clippy::too_many_arguments,
-    reason = "a row of a table has many columns"
-)]
-fn imports_row(
-    table: &mut Table,
-    source: &Source,
-    import_id: &str,
-    options: &Options,
-    operation: &str,
-    writer: &LakeWriter<'_>,
-    counts: &Counts,
-    masked: u64,
-) {
-    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    table
-        .text(import_id)
-        .int32(Some(writer.attempt()))
-        .text(operation)
-        .text(&source.given)
-        .text(source.format.name())
-        .int32(Some(source.format.parser_version()))
-        .opt_text(options.environment.as_deref())
-        .opt_text(options.arm.map(|arm| arm.as_str()))
-        .text(&mask_name(options.mask))
-        .int64(number(masked))
-        .int64(number(source.source_bytes))
-        .int64(number(source.decoded_bytes));
-    for count in [
-        counts.records,
-        counts.imported,
-        counts.trajectories,
-        counts.runs,
-        counts.messages,
-        counts.calls,
-        counts.observations,
-        counts.verdicts,
-        counts.duplicates,
-        counts.rejected,
-    ] {
-        table.int64(number(count));
-    }
-    table
-        .time(Some(chrono::Utc::now().timestamp_micros()))
-        .end_row();
-}
-
-/// The user's own outcome rules, `_fidelake/outcomes.toml` in the lake.
-fn read_rules(lake: &Path) -> Result<OutcomeRules, ImportError> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct File {
-        rule: Vec<Rule>,
-    }
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Rule {
-        name: String,
-        environment: Option<String>,
-        pattern: String,
-        outcome: String,
-    }
-    let path = lake.join("_fidelake").join("outcomes.toml");
-    let fail = |what: String| ImportError::Rules {
-        path: path.display().to_string(),
-        what,
-    };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(OutcomeRules::default()),
-        Err(e) => return Err(fail(e.to_string())),
-    };
-    let file: File = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
-    let rules = file.rule.into_iter().map(|rule| {
-        let outcome = fidelake_core::model::Outcome::parse(&rule.outcome).ok_or_else(|| {
-            fail(format!(
-                "rule {:?}: no outcome is called {:?}",
-                rule.name, rule.outcome
-            ))
-        })?;
-        Ok(TextRule {
-            name: rule.name,
-            environment: rule.environment,
-            pattern: rule.pattern,
-            outcome,
-        })
-    });
-    let rules = rules.collect::<Result<Vec<_>, ImportError>>()?;
-    OutcomeRules::new(rules).map_err(|e| fail(e.to_string()))
 }
