@@ -9,11 +9,13 @@ use fidelake_core::gap::{ALPHA_RANGE, EPSILON, Gate, MAX_PENALTY, NO_GATE_FROM};
 use serde::Serialize;
 
 use super::chat::ChatCounts;
+use super::columns::COLUMNS;
+use super::fidelity::KAPPA;
 use super::recipe::{GateKind, Recipe, Unknown};
 use super::region::FACTORS;
 use super::select::{Counts, Excess};
-use super::shard::{COLUMNS, Shard};
-use super::weigh::{KAPPA, Weighed};
+use super::shard::Shard;
+use super::weigh::Weighed;
 use crate::lake::LakeVersion;
 
 /// Everything that is needed to make the same shards again, and to check them.

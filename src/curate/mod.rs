@@ -7,17 +7,21 @@
 //! the lake version.
 
 mod chat;
+mod columns;
 mod error;
+mod fidelity;
 mod json;
 mod manifest;
 mod payload;
 mod place;
 mod read;
 mod recipe;
+mod recipe_file;
 mod record;
 mod region;
 mod select;
 mod shard;
+mod tools;
 mod weigh;
 
 use std::collections::BTreeMap;

@@ -9,6 +9,8 @@ use fidelake_core::json::key::{Key, KeyHasher};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::recipe_file::{File, unknown};
+
 /// Bytes of a shard where the recipe does not say: what `datasets` writes.
 const MAX_SHARD_BYTES: u64 = 500_000_000;
 
@@ -150,64 +152,6 @@ impl GateKind {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    version: Spanned<i64>,
-    #[serde(default)]
-    source: SourceFile,
-    #[serde(default)]
-    gate: GateFile,
-    #[serde(default)]
-    groups: GroupsFile,
-    #[serde(default)]
-    output: OutputFile,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SourceFile {
-    r#where: Option<Spanned<String>>,
-    #[serde(default)]
-    arm: Arm,
-    judge: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GateFile {
-    #[serde(default)]
-    kind: GateKind,
-    unknown: Option<Spanned<UnknownWord>>,
-    unknown_weight: Option<Spanned<f64>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum UnknownWord {
-    Keep,
-    Drop,
-    Weight,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GroupsFile {
-    #[serde(default)]
-    by: GroupBy,
-    #[serde(default)]
-    mix_policies: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OutputFile {
-    rows_per_shard: Option<Spanned<i64>>,
-    max_shard_bytes: Option<Spanned<i64>>,
-    license: Option<Spanned<String>>,
-    name: Option<Spanned<String>>,
-}
-
 impl Recipe {
     /// Reads a recipe; `path` is for messages.
     ///
@@ -330,33 +274,6 @@ impl Recipe {
     }
 }
 
-fn unknown(gate: &GateFile) -> Result<Unknown, (usize, String)> {
-    let weight = gate.unknown_weight.as_ref();
-    let word = gate.unknown.as_ref();
-    if let Some(weight) = weight
-        && !(0.0..=1.0).contains(weight.get_ref())
-    {
-        let message = format!(
-            "unknown_weight = {}: write a number from 0.0 to 1.0",
-            weight.get_ref()
-        );
-        return Err((weight.span().start, message));
-    }
-    match (word.map(|w| *w.get_ref()), weight) {
-        (Some(UnknownWord::Weight), Some(weight)) => Ok(Unknown::Weight(*weight.get_ref())),
-        (Some(UnknownWord::Weight), None) => Err((
-            word.map_or(0, |w| w.span().start),
-            "unknown = \"weight\" needs the weight beside it: unknown_weight = 0.5".into(),
-        )),
-        (_, Some(weight)) => Err((
-            weight.span().start,
-            "unknown_weight is used with unknown = \"weight\" only: write that, or leave this line out".into(),
-        )),
-        (Some(UnknownWord::Drop), None) => Ok(Unknown::Drop),
-        (Some(UnknownWord::Keep) | None, None) => Ok(Unknown::Keep),
-    }
-}
-
 /// Line and column, both from 1, of a byte of the text.
 fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
@@ -370,102 +287,5 @@ fn place(text: &str, at: usize) -> (usize, usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> String {
-        Recipe::parse(Path::new("r.toml"), text)
-            .unwrap_err()
-            .to_string()
-    }
-
-    #[test]
-    fn defaults() {
-        let recipe = Recipe::parse(Path::new("r.toml"), "version = 1\n").unwrap();
-        assert_eq!(recipe.gate.kind, GateKind::Quantile);
-        assert_eq!(recipe.gate.unknown, Unknown::Keep);
-        assert_eq!(recipe.source.arm, Arm::Sim);
-        assert_eq!(recipe.groups.by, GroupBy::GroupId);
-        assert!(!recipe.groups.mix_policies);
-        assert_eq!(recipe.output.max_shard_bytes, MAX_SHARD_BYTES);
-    }
-
-    #[test]
-    fn every_mistake_has_a_place_and_says_what_is_right() {
-        let cases = [
-            (
-                "version = 1\n[gate]\nkind = \"calibrated\"\n",
-                "r.toml:3:8",
-                "`quantile`",
-            ),
-            (
-                "version = 1\n[gate]\nkinds = \"seed\"\n",
-                "r.toml:3:1",
-                "`kind`",
-            ),
-            ("version = 1\n[gat]\n", "r.toml:2:2", "`gate`"),
-            ("version = 2\n", "r.toml:1:11", "version 1"),
-            ("[gate]\n", "r.toml:1:1", "`version = 1`"),
-            (
-                "version = 1\n[gate]\nunknown = \"weight\"\n",
-                "r.toml:3:11",
-                "unknown_weight = 0.5",
-            ),
-            (
-                "version = 1\n[gate]\nunknown_weight = 0.5\n",
-                "r.toml:3:18",
-                "unknown = \"weight\"",
-            ),
-            (
-                "version = 1\n[gate]\nunknown = \"weight\"\nunknown_weight = 7.0\n",
-                "r.toml:4:18",
-                "0.0 to 1.0",
-            ),
-            (
-                "version = 1\n[output]\nrows_per_shard = 0\n",
-                "r.toml:3:18",
-                "from 1 on",
-            ),
-            (
-                "version = 1\n[output]\nrows_per_shard = \"x\"\n",
-                "r.toml:3:18",
-                "a whole number",
-            ),
-            (
-                "version = 1\n[output]\nname = \"\"\n",
-                "r.toml:3:8",
-                "one line",
-            ),
-            (
-                "version = 1\n[source]\nwhere = \" \"\n",
-                "r.toml:3:9",
-                "condition",
-            ),
-            (
-                "version = 1\n[source]\narm = \"both\"\n",
-                "r.toml:3:7",
-                "`sim` or `real`",
-            ),
-            ("version = 1\nversion = 1\n", "r.toml:2:1", "duplicate"),
-            ("version = \n", "r.toml:1:1", ""),
-        ];
-        for (text, place, right) in cases {
-            let message = error(text);
-            assert!(
-                message.starts_with(&place.to_string()),
-                "{text:?}: {message}"
-            );
-            assert!(message.contains(right), "{text:?}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_curation_is_named_by_recipe_and_lake_version() {
-        let recipe = |text| Recipe::parse(Path::new("r"), text).unwrap();
-        let one = recipe("version = 1\n");
-        assert_eq!(one.curation_id(3), recipe("version = 1\n").curation_id(3));
-        assert_ne!(one.curation_id(3), one.curation_id(4));
-        assert_ne!(one.curation_id(3), recipe("version  = 1\n").curation_id(3));
-        assert_eq!(one.hash().len(), 64);
-    }
-}
+#[path = "recipe_tests.rs"]
+mod tests;

@@ -1,21 +1,18 @@
 //! From profiles and rewards to weights and advantages (docs/measures.md,
 //! "Gate" and "Advantages").
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use fidelake_core::gap::{
-    Advantages, Gaps, Gate, WeightScale, effective_size, fidelity_low, group_advantages,
+    Advantages, Gate, WeightScale, effective_size, fidelity_low, group_advantages,
     reward_corrected, weight_moved,
 };
-use fidelake_core::stats::{ExactSum, mean};
+use fidelake_core::stats::ExactSum;
 
 use super::error::{CurateError, CurateResult};
-use super::recipe::{Arm, GateKind, Recipe, Unknown};
-use super::region::PerFactor;
+use super::fidelity::{Judged, KAPPA, gate, judge};
+use super::recipe::{Arm, Recipe, Unknown};
 use super::select::{Candidate, Counts, Excess, Selection};
-
-/// How many standard errors are taken off a fidelity.
-pub(super) const KAPPA: f64 = 1.0;
 
 /// A row of the shards, without its payload.
 #[derive(Clone, Debug)]
@@ -55,15 +52,6 @@ pub(super) struct Weighed {
     /// Share of all weight by `profile_source`.
     pub(super) weight_by_source: BTreeMap<&'static str, f64>,
     pub(super) rows_by_source: BTreeMap<&'static str, u64>,
-}
-
-/// The fidelity of a run and how sure it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Judged {
-    f: f64,
-    mean: Option<f64>,
-    se: Option<f64>,
-    source: &'static str,
 }
 
 /// Gives every candidate its weight and its advantages.
@@ -157,101 +145,6 @@ pub(super) fn weigh(
         gate,
         gate_trajectories,
     })
-}
-
-/// f from the factors of the run's profile, unknown ones as expected of its
-/// environment; `None` without any evidence.
-fn judge(
-    run: &Candidate,
-    expected: Option<&PerFactor<Option<super::region::Expected>>>,
-) -> Option<Judged> {
-    let own = run.profile.as_ref().map(|p| p.gaps).unwrap_or_default();
-    let own = own.map(|gap| gap.map(|g| g.clamp(0.0, 1.0)));
-    let expected = expected?;
-    let known = own.iter().flatten().count();
-    let mut gaps = own;
-    let mut imputed = Vec::new();
-    for ((gap, expected), at) in gaps.iter_mut().zip(expected).zip(0..) {
-        if let (None, Some(expected)) = (&gap, expected) {
-            *gap = Some(expected.mean);
-            imputed.push((at, expected.spread));
-        }
-    }
-    // The decision gap is not in the profile yet; a factor that was measured
-    // nowhere is left out for every run alike.
-    let [obs, act, rew, trans] = gaps.map(|gap| gap.or(Some(0.0)));
-    let all = Gaps {
-        decision: Some(0.0),
-        run_obs: obs,
-        run_act: act,
-        run_rew: rew,
-        trans,
-    };
-    let f = all.fidelity()?;
-    // d f / d gap is the product of the others.
-    let others = |skip: usize| -> f64 {
-        gaps.iter()
-            .enumerate()
-            .filter(|(at, _)| *at != skip)
-            .map(|(_, gap)| 1.0 - gap.unwrap_or(0.0))
-            .product()
-    };
-    let own_variance = match (&run.profile, known) {
-        (Some(profile), 1..) => profile.se.map(|se| se * se),
-        _ => Some(0.0),
-    };
-    let variance = imputed.iter().try_fold(own_variance, |sum, (at, spread)| {
-        let part = (*spread)? * others(*at);
-        Some(sum.map(|sum| sum + part * part))
-    });
-    let source = run.profile.as_ref().map_or("", |p| &*p.source);
-    Some(Judged {
-        f,
-        mean: mean_fidelity(run, &gaps, known),
-        se: variance.flatten().map(f64::sqrt),
-        source: match (known, imputed.is_empty(), source) {
-            (0, _, _) => "predicted",
-            (_, true, "measured") => "measured",
-            (_, _, "predicted") => "predicted",
-            _ => "mixed",
-        },
-    })
-}
-
-/// The seed's mean: of the profile's known dimensions, else of what is expected.
-fn mean_fidelity(run: &Candidate, gaps: &PerFactor<Option<f64>>, known: usize) -> Option<f64> {
-    let own = run.profile.as_ref().and_then(|p| p.mean);
-    if known > 0 && own.is_some() {
-        return own;
-    }
-    let expected: Vec<f64> = gaps.iter().flatten().map(|gap| 1.0 - gap).collect();
-    mean(&expected)
-}
-
-/// The gate and its constants, from one fidelity per trajectory that has a
-/// profile of its own. Predictions are the same number over and over: with them
-/// the quantiles would say how many there are. They count where nothing else does.
-fn gate(recipe: &Recipe, runs: &[Candidate], judged: &[Option<Judged>]) -> (Gate, u64) {
-    let mut seen = HashSet::new();
-    let (mut own, mut predicted) = (Vec::new(), Vec::new());
-    for (run, judged) in runs.iter().zip(judged) {
-        let Some(judged) = judged else { continue };
-        if !seen.insert((&run.environment, run.trajectory_id.as_str())) {
-            continue;
-        }
-        match judged.source {
-            "predicted" => predicted.push(judged.f),
-            _ => own.push(judged.f),
-        }
-    }
-    let fidelities = if own.is_empty() { predicted } else { own };
-    let gate = match recipe.gate.kind {
-        GateKind::None => Gate::Open,
-        _ if recipe.source.arm == Arm::Real => Gate::Open,
-        GateKind::Seed => Gate::Seed,
-        GateKind::Quantile => Gate::quantile(&fidelities).unwrap_or(Gate::Open),
-    };
-    (gate, fidelities.len() as u64)
 }
 
 /// Advantages within groups; returns the one constant that rescales weights.

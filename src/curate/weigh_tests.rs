@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fidelake_core::stats::quantile;
 
-use super::super::region::Regions;
+use super::super::region::{PerFactor, Regions};
 use super::super::select::Profile;
 use super::*;
 

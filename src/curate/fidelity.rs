@@ -1,0 +1,118 @@
+//! How far a run can be believed, and the gate that follows from all of them
+//! (docs/measures.md, "Gate").
+
+use std::collections::HashSet;
+
+use fidelake_core::gap::{Gaps, Gate};
+use fidelake_core::stats::mean;
+
+use super::recipe::{Arm, GateKind, Recipe};
+use super::region::{Expected, PerFactor};
+use super::select::Candidate;
+
+/// How many standard errors are taken off a fidelity.
+pub(super) const KAPPA: f64 = 1.0;
+
+/// The fidelity of a run and how sure it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Judged {
+    pub(super) f: f64,
+    pub(super) mean: Option<f64>,
+    pub(super) se: Option<f64>,
+    pub(super) source: &'static str,
+}
+
+/// f from the factors of the run's profile, unknown ones as expected of its
+/// environment; `None` without any evidence.
+pub(super) fn judge(
+    run: &Candidate,
+    expected: Option<&PerFactor<Option<Expected>>>,
+) -> Option<Judged> {
+    let own = run.profile.as_ref().map(|p| p.gaps).unwrap_or_default();
+    let own = own.map(|gap| gap.map(|g| g.clamp(0.0, 1.0)));
+    let expected = expected?;
+    let known = own.iter().flatten().count();
+    let mut gaps = own;
+    let mut imputed = Vec::new();
+    for ((gap, expected), at) in gaps.iter_mut().zip(expected).zip(0..) {
+        if let (None, Some(expected)) = (&gap, expected) {
+            *gap = Some(expected.mean);
+            imputed.push((at, expected.spread));
+        }
+    }
+    // The decision gap is not in the profile yet; a factor that was measured
+    // nowhere is left out for every run alike.
+    let [obs, act, rew, trans] = gaps.map(|gap| gap.or(Some(0.0)));
+    let all = Gaps {
+        decision: Some(0.0),
+        run_obs: obs,
+        run_act: act,
+        run_rew: rew,
+        trans,
+    };
+    let f = all.fidelity()?;
+    // d f / d gap is the product of the others.
+    let others = |skip: usize| -> f64 {
+        gaps.iter()
+            .enumerate()
+            .filter(|(at, _)| *at != skip)
+            .map(|(_, gap)| 1.0 - gap.unwrap_or(0.0))
+            .product()
+    };
+    let own_variance = match (&run.profile, known) {
+        (Some(profile), 1..) => profile.se.map(|se| se * se),
+        _ => Some(0.0),
+    };
+    let variance = imputed.iter().try_fold(own_variance, |sum, (at, spread)| {
+        let part = (*spread)? * others(*at);
+        Some(sum.map(|sum| sum + part * part))
+    });
+    let source = run.profile.as_ref().map_or("", |p| &*p.source);
+    Some(Judged {
+        f,
+        mean: mean_fidelity(run, &gaps, known),
+        se: variance.flatten().map(f64::sqrt),
+        source: match (known, imputed.is_empty(), source) {
+            (0, _, _) => "predicted",
+            (_, true, "measured") => "measured",
+            (_, _, "predicted") => "predicted",
+            _ => "mixed",
+        },
+    })
+}
+
+/// The seed's mean: of the profile's known dimensions, else of what is expected.
+fn mean_fidelity(run: &Candidate, gaps: &PerFactor<Option<f64>>, known: usize) -> Option<f64> {
+    let own = run.profile.as_ref().and_then(|p| p.mean);
+    if known > 0 && own.is_some() {
+        return own;
+    }
+    let expected: Vec<f64> = gaps.iter().flatten().map(|gap| 1.0 - gap).collect();
+    mean(&expected)
+}
+
+/// The gate and its constants, from one fidelity per trajectory that has a
+/// profile of its own. Predictions are the same number over and over: with them
+/// the quantiles would say how many there are. They count where nothing else does.
+pub(super) fn gate(recipe: &Recipe, runs: &[Candidate], judged: &[Option<Judged>]) -> (Gate, u64) {
+    let mut seen = HashSet::new();
+    let (mut own, mut predicted) = (Vec::new(), Vec::new());
+    for (run, judged) in runs.iter().zip(judged) {
+        let Some(judged) = judged else { continue };
+        if !seen.insert((&run.environment, run.trajectory_id.as_str())) {
+            continue;
+        }
+        match judged.source {
+            "predicted" => predicted.push(judged.f),
+            _ => own.push(judged.f),
+        }
+    }
+    let fidelities = if own.is_empty() { predicted } else { own };
+    let gate = match recipe.gate.kind {
+        GateKind::None => Gate::Open,
+        _ if recipe.source.arm == Arm::Real => Gate::Open,
+        GateKind::Seed => Gate::Seed,
+        GateKind::Quantile => Gate::quantile(&fidelities).unwrap_or(Gate::Open),
+    };
+    (gate, fidelities.len() as u64)
+}
