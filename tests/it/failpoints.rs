@@ -85,7 +85,10 @@ fn clean() -> (Place, Place, Counts) {
     before.done(FIRST);
     let after = like(&before);
     let counts = Counts::parse(&after.done(IMPORT).stdout);
-    assert!(counts.duplicates >= 10 && counts.rejected > 10, "{counts:?}");
+    assert!(
+        counts.duplicates >= 10 && counts.rejected > 10,
+        "{counts:?}"
+    );
     (before, after, counts)
 }
 
