@@ -74,6 +74,8 @@ rewards AS (
     SELECT
         trajectory_key,
         gap_ratio(1.0, found['raw'], found['reliability']) AS run_rew,
+        exact_mean(found['raw']) AS rew_raw,
+        exact_mean(found['reliability']) AS rew_reliability,
         exact_mean(distance_00) AS rew_00,
         exact_mean(distance_11) AS rew_11
     FROM judges
@@ -162,6 +164,8 @@ SELECT
     d.run_obs,
     d.run_act,
     d.run_rew,
+    rewards.rew_raw,
+    rewards.rew_reliability,
     -- What was told and offered joins here once the decision gap is measured.
     d.run_obs AS delta_obs,
     d.run_act AS delta_act,

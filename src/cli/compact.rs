@@ -23,6 +23,13 @@ pub(crate) async fn run(
             table.table, table.files_before, table.files_after
         ))?;
     }
+    if tables.iter().all(|table| table.files_before == 0) {
+        printer.data(&format!(
+            "nothing to merge; the lake stays at version {}",
+            version.version
+        ))?;
+        return Ok(Status::Done);
+    }
     printer.data(&format!("lake version {}", version.version))?;
     printer.say("the old files stay until `fidelake vacuum`, so that older versions can be read");
     Ok(Status::Done)

@@ -113,6 +113,7 @@ pub async fn profile(
     let recomputed = count_known(&engine, &pending).await?;
     report.unchanged = known.saturating_sub(recomputed);
     let last = i64::try_from(ranges.len()).unwrap_or(i64::MAX);
+    report.lake_version = base + 1;
     let version = writer.commit(last, serde_json::json!(report)).await?;
     report.lake_version = version.version;
     Ok(report)

@@ -49,8 +49,10 @@ struct Reader<'d> {
     block: usize,
     /// Results seen since the last message that made calls.
     results: i32,
-    /// Whether results without an id in this block could be told apart only by position.
+    /// A result came in since the block began: the next calls begin another.
     answered: bool,
+    /// A result of this block was attached by a guess, so the rest is one as well.
+    guessed: bool,
 }
 
 /// Whether this is a chat message: an object with a known role.
@@ -127,6 +129,7 @@ impl<'d> Reader<'d> {
         if self.answered {
             self.block = self.chat.calls.len();
             self.answered = false;
+            self.guessed = false;
         }
         self.results = 0;
         let mut places = Vec::new();
@@ -168,6 +171,7 @@ impl<'d> Reader<'d> {
             return place;
         };
         let sent_at = node.get("timestamp").and_then(Time::of);
+        self.guessed |= !sure;
         let call = &mut self.chat.calls[at];
         let mut answer = answer;
         let times = (call.started_at.as_ref(), sent_at.as_ref());
@@ -204,12 +208,21 @@ impl<'d> Reader<'d> {
                 .filter(|&at| call(at).id.as_deref() == Some(id))
                 .collect();
             same.sort_by_key(|&at| (-call(at).turn, at));
-            if let Some(&at) = same.first() {
-                let twins = same
+            if let Some(&first) = same.first() {
+                let turn = call(first).turn;
+                same.retain(|&at| call(at).turn == turn);
+                // The same id twice in one turn: the names may still tell them apart.
+                let named: Vec<usize> = same
                     .iter()
-                    .filter(|&&other| call(other).turn == call(at).turn)
-                    .count();
-                return Some((at, "id", twins == 1));
+                    .copied()
+                    .filter(|&at| name.is_some() && call(at).name.as_deref() == name)
+                    .collect();
+                let sure = !self.guessed;
+                return match (same.as_slice(), named.as_slice()) {
+                    ([only], _) => Some((*only, "id", sure)),
+                    (_, [only]) => Some((*only, "id", true)),
+                    _ => Some((first, "id", false)),
+                };
             }
             // Calls without ids can still be told by being the only one.
             if open.iter().any(|&at| call(at).id.is_some()) {
@@ -218,7 +231,7 @@ impl<'d> Reader<'d> {
         }
         if let [only] = open[..] {
             let fits = name.is_none_or(|name| call(only).name.as_deref() == Some(name));
-            return fits.then_some((only, "only", true));
+            return fits.then_some((only, "only", !self.guessed));
         }
         if let Some(name) = name {
             let mut named = open

@@ -18,6 +18,23 @@ impl Extra {
         extra.finish()
     }
 
+    /// Everything in `node` but the `known` keys that could be read: of a key with
+    /// a value of another type (`typed` says false) the value is kept as well.
+    pub(crate) fn unread<'d>(
+        node: Node<'d>,
+        known: &[&str],
+        typed: &[(&str, bool)],
+    ) -> Option<Cow<'d, str>> {
+        let mut extra = Self::default();
+        for (key, value) in node.entries() {
+            let lost = typed.iter().any(|(name, read)| *name == key && !read);
+            if !value.is_null() && (lost || !known.contains(&key)) {
+                extra.add(key, value.raw());
+            }
+        }
+        extra.finish()
+    }
+
     /// Adds what `node` holds beside the `known` keys.
     pub(crate) fn rest(&mut self, node: Node<'_>, known: &[&str]) {
         for (key, value) in node.entries() {

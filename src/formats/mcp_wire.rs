@@ -95,6 +95,14 @@ pub(crate) fn read(
     bad
 }
 
+/// A request that waits for its answer.
+#[derive(Clone, Copy)]
+struct Open {
+    asked: Asked,
+    /// Another request with the same id was open at the same time.
+    shared: bool,
+}
+
 /// What an open request asked for.
 #[derive(Clone, Copy)]
 enum Asked {
@@ -113,7 +121,7 @@ struct Session<'d> {
     tools: Option<Vec<Node<'d>>>,
     tools_complete: bool,
     /// By direction of the answer and JSON text of the id: `1` and `"1"` differ.
-    open: HashMap<(&'d str, &'d str), Asked>,
+    open: HashMap<(&'d str, &'d str), Vec<Open>>,
     turn: i32,
     calls: Vec<Call<'d>>,
     messages: Vec<Message<'d>>,
@@ -184,7 +192,7 @@ impl<'d> Session<'d> {
         let id = node.get_some("id").map(Node::raw);
         let answers = if direction == "c2s" { "s2c" } else { "c2s" };
         let Some(method) = node.get_str("method") else {
-            let asked = id.and_then(|id| self.open.remove(&(direction, id)));
+            let asked = id.and_then(|id| self.take(direction, id));
             return self.answer(asked, node, time).map(Seen::Answer);
         };
         let params = node.get_some("params");
@@ -224,7 +232,12 @@ impl<'d> Session<'d> {
             _ => Asked::Other,
         };
         if let Some(id) = id {
-            self.open.insert((answers, id), asked);
+            let waiting = self.open.entry((answers, id)).or_default();
+            let shared = !waiting.is_empty();
+            for other in waiting.iter_mut() {
+                other.shared = true;
+            }
+            waiting.push(Open { asked, shared });
         }
         match asked {
             Asked::Call(at) => Some(Seen::Call((self.calls[at].turn, self.calls[at].index))),
@@ -232,14 +245,21 @@ impl<'d> Session<'d> {
         }
     }
 
+    /// The request that an answer with this id belongs to: the oldest one open.
+    fn take(&mut self, direction: &'d str, id: &'d str) -> Option<Open> {
+        let waiting = self.open.get_mut(&(direction, id))?;
+        (!waiting.is_empty()).then(|| waiting.remove(0))
+    }
+
     fn answer(
         &mut self,
-        asked: Option<Asked>,
+        asked: Option<Open>,
         node: Node<'d>,
         time: Option<&Time<'d>>,
     ) -> Option<(i32, i32)> {
         let result = node.get_some("result");
-        match asked {
+        let shared = asked.is_some_and(|open| open.shared);
+        match asked.map(|open| open.asked) {
             Some(Asked::Call(at)) => {
                 let mut answer = answer(node);
                 let call = &mut self.calls[at];
@@ -250,7 +270,12 @@ impl<'d> Session<'d> {
                     answer.latency_ms = Some((to - from) as f64 / 1000.0);
                     answer.latency_source = Some("wire");
                 }
-                call.status = CallStatus::Answered;
+                call.status = if shared {
+                    // First asked, first answered: a guess.
+                    CallStatus::AmbiguousResult
+                } else {
+                    CallStatus::Answered
+                };
                 call.pairing = Some("id");
                 call.result = Some(answer);
                 Some((call.turn, call.index))

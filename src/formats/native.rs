@@ -223,6 +223,18 @@ fn answer<'d>(call: Node<'d>, result: Node<'d>) -> Answer<'d> {
         .get_some("latency_ms")
         .and_then(Node::as_f64)
         .filter(|ms| ms.is_finite());
+    let is_error = either("is_error", "isError").and_then(Node::as_bool);
+    let status = result.get_some("status").and_then(code);
+    let rpc_code = result.get_some("rpc_code").and_then(code);
+    let truncated = result.get_some("truncated").and_then(Node::as_bool);
+    let typed = [
+        ("is_error", is_error.is_some()),
+        ("isError", is_error.is_some()),
+        ("status", status.is_some()),
+        ("rpc_code", rpc_code.is_some()),
+        ("latency_ms", latency_ms.is_some()),
+        ("truncated", truncated.is_some()),
+    ];
     Answer {
         // A result that is no object is the content itself.
         content: if result.kind() == Kind::Object {
@@ -231,17 +243,25 @@ fn answer<'d>(call: Node<'d>, result: Node<'d>) -> Answer<'d> {
             Some(result)
         },
         structured: either("structured_content", "structuredContent"),
-        is_error: either("is_error", "isError").and_then(Node::as_bool),
-        status: result.get_some("status").and_then(Node::as_i64),
-        rpc_code: result.get_some("rpc_code").and_then(Node::as_i64),
+        is_error,
+        status,
+        rpc_code,
         error_type: text(result, "error_type"),
         latency_ms,
         latency_source: latency_ms.map(|_| "given"),
-        truncated: result.get_some("truncated").and_then(Node::as_bool),
+        truncated,
         state: state("state"),
         state_hash: text(call, "state_hash").or_else(|| text(result, "state_hash")),
-        extra: Extra::of(result, RESULT_KEYS),
+        extra: Extra::unread(result, RESULT_KEYS, &typed),
     }
+}
+
+/// A code as a number, or as the text of one.
+fn code(node: Node<'_>) -> Option<i64> {
+    let number = node
+        .as_i64()
+        .or_else(|| node.as_str()?.trim().parse().ok())?;
+    i32::try_from(number).ok().map(i64::from)
 }
 
 fn messages<'d>(nodes: Node<'d>, calls: &[Call<'d>]) -> Result<Vec<Message<'d>>, Reject> {
@@ -302,12 +322,19 @@ fn messages<'d>(nodes: Node<'d>, calls: &[Call<'d>]) -> Result<Vec<Message<'d>>,
 }
 
 fn verdict(node: Node<'_>) -> Verdict<'_> {
+    let reward = node.get_some("reward").and_then(Node::as_f64);
+    let success = node.get_some("success").and_then(Node::as_bool);
+    let typed = [("reward", reward.is_some()), ("success", success.is_some())];
     Verdict {
         judge: text(node, "judge").unwrap_or_default(),
         agent: text(node, "agent").unwrap_or_default(),
-        reward: node.get_some("reward").and_then(Node::as_f64),
-        success: node.get_some("success").and_then(Node::as_bool),
+        reward,
+        success,
         criteria: node.get_some("criteria").map(|c| Cow::Borrowed(c.raw())),
-        extra: Extra::of(node, &["judge", "agent", "reward", "success", "criteria"]),
+        extra: Extra::unread(
+            node,
+            &["judge", "agent", "reward", "success", "criteria"],
+            &typed,
+        ),
     }
 }

@@ -69,6 +69,17 @@ pub(crate) fn read<'d>(doc: &'d Doc<'d>, context: &Context<'d>) -> Result<Run<'d
         _ => context.environment_or("openai"),
     };
     let trajectory_id = given.unwrap_or_else(|| Cow::Owned(format!("openai/{content_hash}")));
+    let verdict = verdict(root);
+    let number = |key: &str| root.get_some(key).is_none_or(|v| v.as_f64().is_some());
+    let typed = [
+        ("reward", number("reward")),
+        ("score", number("score")),
+        (
+            "success",
+            root.get_some("success")
+                .is_none_or(|v| v.as_bool().is_some()),
+        ),
+    ];
     Ok(Run {
         environment,
         trajectory_id,
@@ -94,10 +105,10 @@ pub(crate) fn read<'d>(doc: &'d Doc<'d>, context: &Context<'d>) -> Result<Run<'d
         ended_at: None,
         termination: None,
         labels: None,
-        extra: Extra::of(root, KNOWN),
+        extra: Extra::unread(root, KNOWN, &typed),
         messages: chat.messages,
         calls: chat.calls,
-        verdicts: verdict(root).into_iter().collect(),
+        verdicts: verdict.into_iter().collect(),
         flags: doc.flags() | odd,
     })
 }

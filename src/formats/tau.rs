@@ -91,6 +91,9 @@ pub(crate) fn gold<'d>(actions: Node<'d>, arguments_key: &str) -> Text<'d> {
 
 fn verdict<'d>(root: Node<'d>, info: Option<Node<'d>>) -> Option<Verdict<'d>> {
     let reward = root.get_some("reward")?.as_f64();
+    let unread = reward
+        .is_none()
+        .then(|| Extra::unread(root, &["task_id", "trial", "info", "traj"], &[]));
     let reward_info = info.and_then(|info| info.get_some("reward_info"));
     Some(Verdict {
         judge: Cow::Borrowed("tau-bench"),
@@ -101,7 +104,7 @@ fn verdict<'d>(root: Node<'d>, info: Option<Node<'d>>) -> Option<Verdict<'d>> {
         criteria: reward_info
             .and_then(|i| i.get_some("info"))
             .map(|i| Cow::Borrowed(i.raw())),
-        extra: None,
+        extra: unread.flatten(),
     })
 }
 

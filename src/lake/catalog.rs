@@ -64,6 +64,8 @@ pub trait Catalog: Send + std::fmt::Debug {
     fn commit(&mut self, version: &LakeVersion) -> LakeResult<()>;
     /// Forgets an intent, with the table versions its restore made.
     fn drop_intent(&mut self, id: &str, restored: &LakeVersion) -> LakeResult<()>;
+    /// Forgets an intent that wrote nothing.
+    fn forget(&mut self, id: &str) -> LakeResult<()>;
     /// Notes that the files of these versions are gone.
     fn mark_unreadable(&mut self, versions: &[i64]) -> LakeResult<()>;
 }
@@ -100,6 +102,10 @@ impl SqliteCatalog {
         }
         let fail = |e| LakeError::catalog(&path, e);
         let db = Connection::open_with_flags(&path, flags).map_err(fail)?;
+        if !create && db.is_readonly("main").map_err(fail)? {
+            // The file, or its folder, cannot be written by this user.
+            return Self::open_read_only(path);
+        }
         db.busy_timeout(std::time::Duration::from_secs(10))
             .map_err(fail)?;
         // A file that is no database is found out by the first statement.
@@ -110,6 +116,32 @@ impl SqliteCatalog {
         if create {
             db.execute_batch(TABLES).map_err(fail)?;
         }
+        Ok(Self { path, db })
+    }
+
+    /// For a lake that this user cannot write. SQLite would write a log beside the
+    /// database; `immutable` keeps it from trying, which is right as long as no
+    /// unfinished log stands there.
+    fn open_read_only(path: PathBuf) -> LakeResult<Self> {
+        use rusqlite::OpenFlags;
+
+        let log = path.with_extension("sqlite-wal");
+        if log.metadata().is_ok_and(|log| log.len() > 0) {
+            return Err(LakeError::NotALake {
+                path,
+                why: "its last write is not folded in yet, and this user cannot write here: run any command once as its owner".into(),
+            });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let escaped = path
+            .display()
+            .to_string()
+            .replace('%', "%25")
+            .replace('?', "%3f")
+            .replace('#', "%23");
+        let uri = format!("file:{escaped}?immutable=1");
+        let db =
+            Connection::open_with_flags(&uri, flags).map_err(|e| LakeError::catalog(&path, e))?;
         Ok(Self { path, db })
     }
 
@@ -229,6 +261,13 @@ impl Catalog for SqliteCatalog {
             .map_err(fail)?;
         insert_version(&transaction, restored).map_err(fail)?;
         transaction.commit().map_err(fail)
+    }
+
+    fn forget(&mut self, id: &str) -> LakeResult<()> {
+        self.db
+            .execute("DELETE FROM intents WHERE id = ?1", [id])
+            .map_err(self.fail())?;
+        Ok(())
     }
 
     fn mark_unreadable(&mut self, versions: &[i64]) -> LakeResult<()> {

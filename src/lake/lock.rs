@@ -53,7 +53,7 @@ impl WriteLock {
         let since = chrono::Utc::now().format("%Y-%m-%d %H:%M:%S UTC");
         let command = std::env::args()
             .skip(1)
-            .take(2)
+            .take(8)
             .collect::<Vec<_>>()
             .join(" ");
         let words = format!(

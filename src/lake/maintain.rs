@@ -137,6 +137,10 @@ impl Lake {
             tables.insert(name.clone(), delta::version(&table));
             failpoint::pass(&format!("compact:table:{name}"));
         }
+        if tables == base.tables {
+            self.catalog.forget(&id)?;
+            return Ok((base, done));
+        }
         let version = LakeVersion {
             version: base.version + 1,
             schema_version: SCHEMA_VERSION,

@@ -74,7 +74,14 @@ impl Lake {
         names: &[&'static str],
     ) -> LakeResult<(LakeWriter<'_>, Started)> {
         let base = self.newest()?;
-        let (intent, started) = match self.refuse_unfinished(Some(id))? {
+        let unfinished = self.refuse_unfinished(Some(id))?;
+        // Before anything is noted: every table must be whole at its pinned version.
+        for &name in names {
+            if let Some(&at) = base.tables.get(name) {
+                delta::load(&self.path, name, Some(at)).await?;
+            }
+        }
+        let (intent, started) = match unfinished {
             Some(intent) => (intent, Started::Resumed),
             None => (
                 self.catalog.begin(operation, id, command, base.version)?,
@@ -85,10 +92,6 @@ impl Lake {
         let app = format!("{operation}/{id}/{}", intent.attempt);
         let mut tables = BTreeMap::new();
         for &name in names {
-            if let Some(&at) = base.tables.get(name) {
-                // The pinned version must be whole, whatever stands on top of it.
-                delta::load(&self.path, name, Some(at)).await?;
-            }
             let table = delta::load(&self.path, name, None).await?;
             let watermark = delta::watermark(name, &table, &app).await?.unwrap_or(-1);
             let state = State::Idle(table);

@@ -220,16 +220,28 @@ impl AggregateUDFImpl for NoiseCorrected {
 }
 
 /// Distances by kind of pair. Sorted before use, so that order does not matter.
+/// A pair without a distance is NaN: the arm was repeated, but its runs cannot be
+/// compared here (they ended differently).
 #[derive(Debug, Default)]
 struct Pairs([Vec<f64>; 3]);
+
+impl Pairs {
+    /// What is known of one arm's noise, for an arm whose own pairs say nothing
+    /// from the other arm: counting it as 0 would turn noise into gap.
+    fn noise<'p>(own: &'p [f64], repeated: bool, other: &'p [f64]) -> Option<ArmNoise<'p>> {
+        if !own.is_empty() || !repeated {
+            return Some(ArmNoise::Own(own));
+        }
+        let level = fidelake_core::stats::mean(other)?;
+        Some(ArmNoise::Learned(level))
+    }
+}
 
 impl Accumulator for Pairs {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let pairs = texts(&values[0])?;
         for (pair, distance) in pairs.iter().zip(values[1].as_primitive::<Float64Type>()) {
-            let (Some(pair), Some(distance)) = (pair, distance) else {
-                continue;
-            };
+            let Some(pair) = pair else { continue };
             let at = match pair {
                 "sr" => 0,
                 "ss" => 1,
@@ -240,23 +252,40 @@ impl Accumulator for Pairs {
                     );
                 }
             };
-            self.0[at].push(distance);
+            self.0[at].push(distance.unwrap_or(f64::NAN));
         }
         Ok(())
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        for distances in &mut self.0 {
-            distances.sort_by(f64::total_cmp);
-        }
-        let [between, sim, real] = &self.0;
-        let found = correct(between, ArmNoise::Own(sim), ArmNoise::Own(real));
+        let known = |distances: &Vec<f64>| -> Vec<f64> {
+            let mut known: Vec<f64> = distances.iter().copied().filter(|d| !d.is_nan()).collect();
+            known.sort_by(f64::total_cmp);
+            known
+        };
+        let [between, sim, real] = [0, 1, 2].map(|at| known(&self.0[at]));
+        let noise = (
+            Self::noise(&sim, !self.0[1].is_empty(), &real),
+            Self::noise(&real, !self.0[2].is_empty(), &sim),
+        );
+        let found = match noise {
+            (Some(sim), Some(real)) => correct(&between, sim, real),
+            // Both arms disagree with themselves about how the call ends: the
+            // answers say nothing about the worlds.
+            _ => None,
+        };
+        let borrowed = |arm: &Option<ArmNoise<'_>>| matches!(arm, Some(ArmNoise::Learned(_)));
+        let label = if borrowed(&noise.0) || borrowed(&noise.1) {
+            found.map(|_| fidelake_core::gap::Noise::Unknown.name())
+        } else {
+            found.map(|f| f.noise.name())
+        };
         let number = |value: Option<f64>| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
         let columns = vec![
             number(found.map(|f| f.distance)),
             number(found.map(|f| f.gap_raw)),
             number(found.map(|f| f.reliability)),
-            Arc::new(StringArray::from(vec![found.map(|f| f.noise.name())])) as ArrayRef,
+            Arc::new(StringArray::from(vec![label])) as ArrayRef,
         ];
         Ok(ScalarValue::Struct(Arc::new(StructArray::try_new(
             fields(),

@@ -98,6 +98,8 @@ impl<'s> Canvas<'s> {
             let _ = writeln!(self.out, "{:INDENT$}{kind}{path}{:gap$}{line}", "", "");
             return;
         }
+        let cut = from_difference(sides, room);
+        let sides = cut.each_ref().map(String::as_str);
         let path = fit(path, room);
         let kind = if path.is_empty() {
             kind.trim_end()
@@ -113,4 +115,23 @@ impl<'s> Canvas<'s> {
     fn room(&self) -> usize {
         self.screen.width.saturating_sub(INDENT + KIND)
     }
+}
+
+/// Long texts that begin alike: both from a little before their first difference,
+/// because what is cut off at the end may be all that differs.
+fn from_difference(sides: [&str; 2], room: usize) -> [String; 2] {
+    const BEFORE: usize = 12;
+
+    let alike = sides[0]
+        .chars()
+        .zip(sides[1].chars())
+        .take_while(|(a, b)| a == b)
+        .count();
+    if alike + BEFORE < room {
+        return sides.map(str::to_owned);
+    }
+    sides.map(|text| {
+        let rest: String = text.chars().skip(alike - BEFORE).collect();
+        format!("\u{2026}{rest}")
+    })
 }

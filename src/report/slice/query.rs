@@ -38,8 +38,15 @@ pub(super) fn sql(dimension: Dimension, by: &[String], view: &str, filter: Optio
             "act_reliability",
             "count(*)",
         ),
-        // The profile's gap is corrected already: one row, one weight.
-        Dimension::Rew => region(&by, &from, "1.0", "delta_rew", "1.0", "sum(calls)"),
+        // One row, one weight per trajectory.
+        Dimension::Rew => region(
+            &by,
+            &from,
+            "1.0",
+            "rew_raw",
+            "rew_reliability",
+            "sum(calls)",
+        ),
         Dimension::Trans => transition(&by, &from),
         Dimension::All => all(&by, &from),
     }
