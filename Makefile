@@ -41,7 +41,7 @@ test-rust:
 # The program that aborts where it is told; its chunks and commits are small. It stands in the place of the
 # ordinary program, which test-rust builds again afterwards.
 test-failpoints:
-	tools/run-tests.sh failpoints --features failpoints --test it failpoints::
+	tools/run-tests.sh failpoints --features failpoints --test it failpoints:: curate::killed_anywhere
 
 test-doc:
 	tools/run-tests.sh doc --doc --package fidelake-core

@@ -272,3 +272,25 @@ fn changes_no_row(base: &Place, command: &[&str]) {
         assert!(whole.starts_with("the lake is whole"), "{point}: {whole}");
     }
 }
+
+#[test]
+fn a_profile_aborted_anywhere_goes_on() {
+    const PROFILE: &[&str] = &["profile"];
+
+    let (_, imported, _) = clean();
+    let wanted = like(&imported);
+    wanted.done(PROFILE);
+    for step in points(&passed(&like(&imported), PROFILE)) {
+        let place = like(&imported);
+        abort(&place, PROFILE, &step);
+        place.done(PROFILE);
+        assert_same_rows(&place.lake(), &wanted.lake(), &[], &step);
+        // And once more: nothing is left to do.
+        let again = place.done(PROFILE);
+        assert!(
+            again.stdout.starts_with("0 trajectories"),
+            "{}",
+            again.stdout
+        );
+    }
+}

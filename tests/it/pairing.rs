@@ -107,7 +107,7 @@ fn every_oddity_of_chat_logs_is_paired_or_marked() {
             ]),
             &[
                 "0.0 f {\"x\":1} object ambiguous_result by id/0/assistant: one",
-                "0.1 f {\"x\":2} object answered by id/1/assistant: two",
+                "0.1 f {\"x\":2} object ambiguous_result by id/1/assistant: two",
             ],
         ),
         (
