@@ -165,7 +165,7 @@ fn every_oddity_of_chat_logs_is_paired_or_marked() {
             ]),
             &[
                 "0.0 f {\"x\":1} object ambiguous_result by name/0/assistant: first",
-                "0.1 f {\"x\":2} object answered by only/1/assistant: second",
+                "0.1 f {\"x\":2} object ambiguous_result by only/1/assistant: second",
             ],
         ),
         (
@@ -177,7 +177,7 @@ fn every_oddity_of_chat_logs_is_paired_or_marked() {
             ]),
             &[
                 "0.0 f {} object ambiguous_result by position/0/assistant: first",
-                "0.1 g {} object answered by only/1/assistant: second",
+                "0.1 g {} object ambiguous_result by only/1/assistant: second",
             ],
         ),
         (
