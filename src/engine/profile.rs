@@ -56,6 +56,11 @@ pub async fn profile(
     progress: &dyn Progress,
 ) -> EngineResult<ProfileReport> {
     let engine = Engine::open(lake, &At::Newest).await?;
+    // One partition: a trajectory's rows meet in one accumulator, instead of being
+    // written out as state and merged, which costs far more than a second core gives.
+    let one = "SET datafusion.execution.target_partitions = 1";
+    let set = engine.context().sql(one).await;
+    set.map_err(|e| EngineError::running(&e))?;
     let (schema, comparable) = engine.query(COMPARABLE).await?;
     engine.name_rows("comparable", &schema, comparable)?;
     let parameters = [("engine", ScalarValue::from(ENGINE))];
