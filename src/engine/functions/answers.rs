@@ -1,14 +1,11 @@
 //! The distance of two stored answers, with everything that is known about it.
 
-use std::sync::Arc;
-
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder, StructArray};
-use arrow::buffer::NullBuffer;
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder};
 use arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::Result;
 use fidelake_core::gap::{Answer, Comparer, Form};
 
-use super::scalar::{column, scalar, text, texts};
+use super::scalar::{numbers_and_counts, scalar, text, texts};
 use super::{Doc, Function};
 
 const NUMBERS: [&str; 5] = ["gap", "mass", "structure", "value", "confidence"];
@@ -110,14 +107,5 @@ fn answer_gap(args: &[ArrayRef]) -> Result<ArrayRef> {
             builder.append_value(i32::try_from(value).unwrap_or(i32::MAX));
         }
     }
-    let columns: Vec<ArrayRef> = numbers
-        .iter_mut()
-        .map(|b| Arc::new(b.finish()) as ArrayRef)
-        .chain(counts.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef))
-        .collect();
-    column(StructArray::try_new(
-        fields(),
-        columns,
-        Some(NullBuffer::from(valid)),
-    )?)
+    numbers_and_counts(fields(), &mut numbers, &mut counts, valid)
 }

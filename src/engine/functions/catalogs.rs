@@ -1,16 +1,13 @@
 //! Differences of what was offered, and of what judges said.
 
-use std::sync::Arc;
-
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder, StructArray};
-use arrow::buffer::NullBuffer;
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type};
 use datafusion::common::{Result, ScalarValue};
 use fidelake_core::gap::{Comparer, Judged, Tool, catalog_gap, verdict_gap};
 use fidelake_core::json::Doc as Json;
 
 use super::aggregate::collecting;
-use super::scalar::{column, scalar, text, texts};
+use super::scalar::{column, numbers_and_counts, scalar, text, texts};
 use super::{Doc, Function};
 
 const TEXT: DataType = DataType::Utf8View;
@@ -139,16 +136,7 @@ fn catalogs(args: &[ArrayRef]) -> Result<ArrayRef> {
             builder.append_value(i32::try_from(value).unwrap_or(i32::MAX));
         }
     }
-    let columns: Vec<ArrayRef> = numbers
-        .iter_mut()
-        .map(|b| Arc::new(b.finish()) as ArrayRef)
-        .chain(counts.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef))
-        .collect();
-    column(StructArray::try_new(
-        fields(),
-        columns,
-        Some(NullBuffer::from(valid)),
-    )?)
+    numbers_and_counts(fields(), &mut numbers, &mut counts, valid)
 }
 
 fn verdicts(args: &[ArrayRef]) -> Result<ArrayRef> {

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray as _, StringViewArray};
-use arrow::datatypes::DataType;
+use arrow::array::{Float64Builder, Int32Builder, StructArray};
+use arrow::datatypes::{DataType, Fields};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -109,4 +110,17 @@ pub(super) fn text(array: &StringViewArray, row: usize) -> Option<&str> {
 
 pub(super) fn column<A: Array + 'static>(array: A) -> Result<ArrayRef> {
     Ok(Arc::new(array))
+}
+
+/// A struct column of numbers, then counts; rows that are not valid are null.
+pub(super) fn numbers_and_counts(
+    fields: Fields,
+    numbers: &mut [Float64Builder],
+    counts: &mut [Int32Builder],
+    valid: Vec<bool>,
+) -> Result<ArrayRef> {
+    let numbers = numbers.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef);
+    let counts = counts.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef);
+    let columns = numbers.chain(counts).collect();
+    column(StructArray::try_new(fields, columns, Some(valid.into()))?)
 }
