@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs Rust tests with `cargo nextest` where it is installed, else with `cargo test`, keeps what they print, and
-# notes the counts for tools/test-counts.sh:
+# notes the counts. Doc tests (`--doc`) always run with `cargo test`: nextest has none.
 #
 #     tools/run-tests.sh NAME [options of cargo test, such as --workspace --features failpoints]
 #
@@ -15,7 +15,13 @@ mkdir -p "$logs"
 log=$logs/$name.log
 status=0
 
-if cargo nextest --version >/dev/null 2>&1; then
+runner=nextest
+case " $* " in
+*' --doc '*) runner=test ;;
+*) cargo nextest --version >/dev/null 2>&1 || runner=test ;;
+esac
+
+if [ "$runner" = nextest ]; then
     # What passing tests say goes to the log only: some say that they were skipped.
     cargo nextest run --color never --no-fail-fast --success-output immediate "$@" >"$log" 2>&1 || status=$?
     count=$(sed -n 's/^ *Summary \[[^]]*\] *//p' "$log" | tail -n 1)
