@@ -115,6 +115,11 @@ pub(crate) async fn run(
         other => anyhow::Error::from(other),
     })?;
     print(&report, printer)?;
+    let counts = &report.counts;
+    if counts.rejected > 0 && counts.rejected == counts.records {
+        printer.say("not one record could be imported");
+        return Ok(Status::Failed);
+    }
     Ok(Status::Done)
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Manifest {
     reward_excess: BTreeMap<String, Excess>,
     conversations: ChatCounts,
     pub(super) files: Vec<Shard>,
+    /// Of `README.md`, which is made from all the rest.
+    pub(super) card_blake3: String,
 }
 
 /// The gate and its constants.
@@ -93,6 +95,7 @@ impl Manifest {
             reward_excess: made.excess,
             conversations,
             files,
+            card_blake3: String::new(),
         }
     }
 

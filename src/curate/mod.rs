@@ -38,7 +38,7 @@ use payload::Payloads;
 use place::{Found, Workshop, look};
 use record::{Entry, record};
 use select::{reward_excess, select};
-use shard::ShardWriter;
+use shard::{ShardWriter, hash_file};
 use weigh::{Weighed, weigh};
 
 use crate::engine::Engine;
@@ -181,9 +181,10 @@ async fn fill(
     }
     let files = writer.finish()?;
     let recipe = made.recipe;
-    let manifest = Manifest::of(made, chats, files);
-    let text = manifest.text();
+    let mut manifest = Manifest::of(made, chats, files);
     shop.write("README.md", &card(recipe, &manifest))?;
+    (_, manifest.card_blake3) = hash_file(&shop.path().join("README.md"))?;
+    let text = manifest.text();
     shop.write("manifest.json", &text)?;
     failpoint::pass("curate:written");
     Ok(text)

@@ -24,6 +24,7 @@ pub(super) enum Found {
 struct Known {
     curation_id: String,
     files: Vec<KnownFile>,
+    card_blake3: String,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +62,29 @@ fn same(folder: &Path, curation_id: &str) -> Option<String> {
         hash_file(&folder.join(&file.path))
             .is_ok_and(|found| found == (file.bytes, file.blake3.clone()))
     };
-    (known.curation_id == curation_id && known.files.iter().all(whole)).then_some(text)
+    let card = hash_file(&folder.join("README.md")).is_ok_and(|found| found.1 == known.card_blake3);
+    let own = |path: &Path| {
+        path == Path::new("README.md")
+            || path == Path::new("manifest.json")
+            || known.files.iter().any(|file| path == Path::new(&file.path))
+    };
+    let same = known.curation_id == curation_id && known.files.iter().all(whole) && card;
+    (same && nothing_but(folder, Path::new(""), &own)).then_some(text)
+}
+
+/// Whether no other file stands in the folder.
+fn nothing_but(folder: &Path, below: &Path, own: &dyn Fn(&Path) -> bool) -> bool {
+    let Ok(mut entries) = fs::read_dir(folder.join(below)) else {
+        return false;
+    };
+    entries.all(|entry| {
+        let Ok(entry) = entry else { return false };
+        let path = below.join(entry.file_name());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => nothing_but(folder, &path, own),
+            _ => own(&path),
+        }
+    })
 }
 
 /// The folder under construction.
@@ -161,13 +184,23 @@ mod tests {
         shop.write("a.txt", "one").unwrap();
         let (bytes, blake3) = hash_file(&shop.path().join("a.txt")).unwrap();
         let file = serde_json::json!({"path": "a.txt", "bytes": bytes, "blake3": blake3});
-        let manifest = serde_json::json!({"curation_id": ID, "files": [file]}).to_string();
+        shop.write("README.md", "# card").unwrap();
+        let (_, card) = hash_file(&shop.path().join("README.md")).unwrap();
+        let manifest = serde_json::json!({"curation_id": ID, "files": [file], "card_blake3": card})
+            .to_string();
         shop.write("manifest.json", &manifest).unwrap();
         fs::create_dir_all(&folder).unwrap();
         shop.publish().unwrap();
         assert!(!shop.path().exists());
         assert_eq!(look(&folder, ID).unwrap(), Found::Same(manifest));
         assert!(look(&folder, "another").is_err());
+        fs::write(folder.join("notes.txt"), "mine").unwrap();
+        assert!(look(&folder, ID).is_err());
+        fs::remove_file(folder.join("notes.txt")).unwrap();
+        assert!(look(&folder, ID).is_ok());
+        fs::write(folder.join("README.md"), "edited").unwrap();
+        assert!(look(&folder, ID).is_err());
+        fs::write(folder.join("README.md"), "# card").unwrap();
         fs::write(folder.join("a.txt"), "two").unwrap();
         assert!(look(&folder, ID).is_err());
     }

@@ -177,7 +177,11 @@ async fn name_source(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateRes
     };
     // On a line of its own, so that a comment in it ends there.
     let sql = format!("SELECT * FROM curation_runs WHERE (\n{filter}\n)");
-    match engine.view("curation_source", &sql).await {
+    let named = match engine.condition(filter) {
+        Ok(()) => engine.view("curation_source", &sql).await,
+        Err(error) => Err(error),
+    };
+    match named {
         Err(EngineError::Sql(message) | EngineError::ReadOnly(message)) => {
             Err(recipe.wrong_filter(path, &message).into())
         }

@@ -70,7 +70,7 @@ pub async fn profile(
     let base = engine.version().version;
     if pending.num_rows() == 0 {
         if known == 0 {
-            return Err(nothing(&engine).await?);
+            return Err(nothing(&engine, lake).await?);
         }
         return Ok(ProfileReport {
             unchanged: known,
@@ -250,11 +250,17 @@ async fn count_known(engine: &Engine, pending: &RecordBatch) -> EngineResult<u64
 }
 
 /// Why there is nothing to profile, and what to do.
-async fn nothing(engine: &Engine) -> EngineResult<EngineError> {
+async fn nothing(engine: &Engine, lake: &Lake) -> EngineResult<EngineError> {
     let sim = count(engine, "SELECT count(*) FROM runs WHERE arm = 'sim'").await?;
     let real = count(engine, "SELECT count(*) FROM runs WHERE arm = 'real'").await?;
     Ok(EngineError::NothingToProfile(match (sim, real) {
-        (0, 0) => "the lake has no runs yet: `fidelake import` brings them".into(),
+        (0, 0) => match lake.intents()?.first() {
+            Some(unfinished) => format!(
+                "the lake has no runs yet, and `{}` was interrupted: the same command finishes it",
+                unfinished.command
+            ),
+            None => "the lake has no runs yet: `fidelake import` brings them".into(),
+        },
         (n, 0) => format!(
             "all {n} runs are of arm sim: a profile needs the same trajectories on arm real as well (`fidelake import --arm real`)"
         ),

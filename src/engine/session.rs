@@ -11,6 +11,9 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::error::{EngineError, EngineResult};
 use super::functions::register_all;
@@ -134,6 +137,24 @@ impl Engine {
             .register_table(name, frame.into_view())
             .map(|_| ())
             .map_err(|e| EngineError::running(&e))
+    }
+
+    /// Checks that a text is one condition and nothing else: it is put between
+    /// parentheses, and must not leave them.
+    ///
+    /// # Errors
+    /// With the place marked, in the text as given.
+    pub fn condition(&self, text: &str) -> EngineResult<()> {
+        let parsed = Parser::new(&GenericDialect {})
+            .try_with_sql(text)
+            .and_then(|mut parser| {
+                parser.parse_expr()?;
+                match parser.peek_token().token {
+                    Token::EOF => Ok(()),
+                    _ => parser.expected("the end of the condition", parser.peek_token()),
+                }
+            });
+        parsed.map_err(|e| EngineError::planning(&e.into(), text))
     }
 
     /// Plans one read-only query.

@@ -111,14 +111,12 @@ impl Slice {
         };
         columns::check(engine, &self.by, rows).await?;
         let filter = self.filter.as_deref();
+        if let Some(filter) = filter {
+            engine.condition(filter).map_err(SliceError::Filter)?;
+        }
         engine
             .view(VIEW, &columns::base(rows, &self.by, filter))
             .await?;
-        if let Some(filter) = filter {
-            // A condition, not the end of one query and the beginning of another.
-            let alone = format!("SELECT\n{filter}\nFROM {VIEW}");
-            engine.plan(&alone).await.map_err(SliceError::Filter)?;
-        }
         let sql = query::sql(self.dimension, &self.by, VIEW, filter);
         let (schema, batches) = engine.query(&sql).await.map_err(|e| match (filter, e) {
             (Some(_), e @ EngineError::Sql(_)) => SliceError::Filter(e),
