@@ -1,131 +1,100 @@
--- One row per slot: the noise-corrected parts, and the cause of a divergence.
--- Reads: $generation, pending_range, slots, pairs.
-WITH heads AS (
+-- One row per call of the trajectories in a range: all runs of it side by side.
+-- Payloads are joined within the range only, and never leave `compare_runs`.
+-- Reads: $generation, $lo, $hi, pending_range, calls, observations.
+-- The columns that end in _00 and _11 (first and second runs) are for profiles.sql;
+-- `evidence` is for evidence.sql.
+WITH answered AS (
     SELECT
-        trajectory_key,
-        slot,
-        first_value(turn ORDER BY run_order) AS turn,
-        first_value(index ORDER BY run_order) AS index,
-        first_value(api ORDER BY run_order) AS api,
-        count(*) FILTER (WHERE arm = 'sim') AS sim_runs,
-        count(*) FILTER (WHERE arm = 'real') AS real_runs,
-        exact_mean(CASE WHEN arm = 'sim' THEN latency_ms END) AS latency_ms_sim,
-        exact_mean(CASE WHEN arm = 'real' THEN latency_ms END) AS latency_ms_real
-    FROM slots
-    GROUP BY trajectory_key, slot
+        p.environment, p.trajectory_id, p.inputs, p.sim_0, p.sim_1, p.real_0, p.real_1,
+        c.trajectory_key, c.arm, c.repeat, c.turn, c.index, c.name, c.call_key, c.arguments_raw,
+        o.structured, o.content, o.structured_rule, o.truncated, o.outcome, o.state,
+        CASE WHEN p.states_comparable THEN o.state_hash END AS state_hash,
+        o.latency_ms
+    FROM calls AS c
+    JOIN pending_range AS p ON p.trajectory_key = c.trajectory_key
+    LEFT JOIN observations AS o
+      ON o.trajectory_key = c.trajectory_key
+     AND o.arm = c.arm
+     AND o.repeat = c.repeat
+     AND o.turn = c.turn
+     AND o.index = c.index
+     AND o.trajectory_key BETWEEN $lo AND $hi
+    WHERE c.trajectory_key BETWEEN $lo AND $hi
 ),
-ends AS (
-    SELECT trajectory_key, max(turn) AS last_turn FROM heads GROUP BY trajectory_key
-),
-parts AS (
+compared AS (
     SELECT
-        trajectory_key,
-        slot,
-        noise_corrected(pair, answer['gap']) AS obs,
-        noise_corrected(pair, acceptance) AS act,
-        noise_corrected(pair, outcome) AS outcome,
-        noise_corrected(pair, state) AS state,
-        noise_corrected(pair, latency) AS latency,
-        exact_mean(CASE WHEN pair = 'sr' THEN answer['mass'] END) AS obs_mass,
-        exact_mean(CASE WHEN pair = 'sr' THEN answer['structure'] END) AS obs_structure,
-        exact_mean(CASE WHEN pair = 'sr' THEN answer['value'] END) AS obs_value,
-        exact_mean(CASE WHEN pair = 'sr' THEN answer['confidence'] END) AS obs_confidence,
-        max(CASE WHEN pair_00 THEN answer['missing'] END) AS paths_missing,
-        max(CASE WHEN pair_00 THEN answer['extra'] END) AS paths_extra,
-        max(CASE WHEN pair_00 THEN answer['type'] END) AS paths_type,
-        max(CASE WHEN pair_00 THEN answer['values'] END) AS paths_value,
-        max(CASE WHEN pair_00 THEN answer['order'] END) AS paths_order,
-        max(CASE WHEN pair_00 THEN answer['cosmetic'] END) AS paths_cosmetic
-    FROM pairs
-    GROUP BY trajectory_key, slot
-),
--- The first run of each arm, side by side.
-sim AS (SELECT * FROM slots WHERE arm = 'sim' AND repeat = sim_0),
-real AS (SELECT * FROM slots WHERE arm = 'real' AND repeat = real_0),
-sides AS (
-    SELECT
-        coalesce(sim.trajectory_key, real.trajectory_key) AS trajectory_key,
-        coalesce(sim.slot, real.slot) AS slot,
-        coalesce(sim.api, real.api) AS api,
-        coalesce(sim.arguments, real.arguments) AS arguments,
-        sim.outcome AS outcome_sim,
-        real.outcome AS outcome_real,
-        sim.structured AS structured_sim,
-        sim.content AS content_sim,
-        sim.structured_rule AS rule_sim,
-        coalesce(sim.truncated, false) AS truncated_sim,
-        real.structured AS structured_real,
-        real.content AS content_real,
-        real.structured_rule AS rule_real,
-        coalesce(real.truncated, false) AS truncated_real
-    FROM sim
-    FULL JOIN real ON real.trajectory_key = sim.trajectory_key AND real.slot = sim.slot
-),
-explained AS (
-    SELECT
-        sides.trajectory_key,
-        unnest(call_causes(
-            sides.slot, api, arguments,
-            structured_sim, content_sim, rule_sim, truncated_sim, outcome_sim,
-            structured_real, content_real, rule_real, truncated_real, outcome_real,
-            parts.obs['distance'],
-            parts.state['distance'],
-            -- Nothing is left of the difference once the arms' own noise is taken off.
-            coalesce(parts.obs['distance'] > 0 AND parts.obs['raw'] <= 0, false)
-              OR coalesce(parts.outcome['distance'] > 0 AND parts.outcome['raw'] <= 0, false)
-        )) AS found
-    FROM sides
-    LEFT JOIN parts ON parts.trajectory_key = sides.trajectory_key AND parts.slot = sides.slot
-    GROUP BY sides.trajectory_key
-),
-causes AS (
-    SELECT trajectory_key, found['slot'] AS slot, found['cause'] AS cause FROM explained
+        environment, trajectory_id, trajectory_key, inputs,
+        unnest(compare_runs(
+            environment, trajectory_key, arm, repeat, turn, index, name, call_key, arguments_raw,
+            structured, content, structured_rule, truncated, outcome, state, state_hash, latency_ms,
+            sim_0, sim_1, real_0, real_1
+        )) AS call
+    FROM answered
+    GROUP BY environment, trajectory_id, trajectory_key, inputs
 )
 SELECT
-    p.environment,
-    p.trajectory_id,
-    p.trajectory_key,
-    heads.slot,
-    heads.turn,
-    heads.index,
+    environment,
+    trajectory_id,
+    trajectory_key,
+    call['slot'] AS slot,
+    call['turn'] AS turn,
+    call['index'] AS index,
     $generation AS generation,
-    p.inputs,
-    heads.api,
-    CASE WHEN heads.real_runs = 0 THEN 'sim_only' WHEN heads.sim_runs = 0 THEN 'real_only' ELSE 'both' END AS side,
-    CAST(heads.sim_runs AS INT) AS sim_runs,
-    CAST(heads.real_runs AS INT) AS real_runs,
-    sides.outcome_sim,
-    sides.outcome_real,
-    power(0.95, ends.last_turn - heads.turn) AS weight,
-    coalesce(causes.cause, 'none') AS cause,
-    coalesce(parts.obs['noise'], parts.outcome['noise']) AS noise,
-    parts.obs['distance'] AS obs_distance,
-    parts.obs['raw'] AS obs_raw,
-    parts.obs['reliability'] AS obs_reliability,
-    obs_mass,
-    obs_structure,
-    obs_value,
-    obs_confidence,
-    paths_missing,
-    paths_extra,
-    paths_type,
-    paths_value,
-    paths_order,
-    paths_cosmetic,
-    parts.act['raw'] AS act_raw,
-    parts.act['reliability'] AS act_reliability,
-    parts.outcome['raw'] AS outcome_raw,
-    parts.outcome['reliability'] AS outcome_reliability,
-    parts.state['raw'] AS state_raw,
-    parts.state['reliability'] AS state_reliability,
-    parts.latency['raw'] AS latency_raw,
-    parts.latency['reliability'] AS latency_reliability,
-    heads.latency_ms_sim,
-    heads.latency_ms_real
-FROM heads
-JOIN pending_range AS p ON p.trajectory_key = heads.trajectory_key
-JOIN ends ON ends.trajectory_key = heads.trajectory_key
-LEFT JOIN parts ON parts.trajectory_key = heads.trajectory_key AND parts.slot = heads.slot
-LEFT JOIN sides ON sides.trajectory_key = heads.trajectory_key AND sides.slot = heads.slot
-LEFT JOIN causes ON causes.trajectory_key = heads.trajectory_key AND causes.slot = heads.slot
-ORDER BY p.trajectory_key, heads.slot
+    inputs,
+    call['api'] AS api,
+    call['side'] AS side,
+    call['sim_runs'] AS sim_runs,
+    call['real_runs'] AS real_runs,
+    call['outcome_sim'] AS outcome_sim,
+    call['outcome_real'] AS outcome_real,
+    call['weight'] AS weight,
+    call['cause'] AS cause,
+    call['noise'] AS noise,
+    call['obs_distance'] AS obs_distance,
+    call['obs_raw'] AS obs_raw,
+    call['obs_reliability'] AS obs_reliability,
+    call['obs_mass'] AS obs_mass,
+    call['obs_structure'] AS obs_structure,
+    call['obs_value'] AS obs_value,
+    call['obs_confidence'] AS obs_confidence,
+    call['paths_missing'] AS paths_missing,
+    call['paths_extra'] AS paths_extra,
+    call['paths_type'] AS paths_type,
+    call['paths_value'] AS paths_value,
+    call['paths_order'] AS paths_order,
+    call['paths_cosmetic'] AS paths_cosmetic,
+    call['act_raw'] AS act_raw,
+    call['act_reliability'] AS act_reliability,
+    call['outcome_raw'] AS outcome_raw,
+    call['outcome_reliability'] AS outcome_reliability,
+    call['state_raw'] AS state_raw,
+    call['state_reliability'] AS state_reliability,
+    call['latency_raw'] AS latency_raw,
+    call['latency_reliability'] AS latency_reliability,
+    call['latency_ms_sim'] AS latency_ms_sim,
+    call['latency_ms_real'] AS latency_ms_real,
+    call['obs_noise_sim'] AS obs_noise_sim,
+    call['obs_noise_real'] AS obs_noise_real,
+    call['act_noise_sim'] AS act_noise_sim,
+    call['act_noise_real'] AS act_noise_real,
+    call['outcome_noise_sim'] AS outcome_noise_sim,
+    call['outcome_noise_real'] AS outcome_noise_real,
+    call['state_noise_sim'] AS state_noise_sim,
+    call['state_noise_real'] AS state_noise_real,
+    call['latency_noise_sim'] AS latency_noise_sim,
+    call['latency_noise_real'] AS latency_noise_real,
+    call['path_ids'] AS path_ids,
+    call['path_weights'] AS path_weights,
+    call['obs_00'] AS obs_00,
+    call['obs_11'] AS obs_11,
+    call['act_00'] AS act_00,
+    call['act_11'] AS act_11,
+    call['outcome_00'] AS outcome_00,
+    call['outcome_11'] AS outcome_11,
+    call['state_00'] AS state_00,
+    call['state_11'] AS state_11,
+    call['latency_00'] AS latency_00,
+    call['latency_11'] AS latency_11,
+    call['evidence'] AS evidence
+FROM compared
+ORDER BY trajectory_key, slot

@@ -1,5 +1,5 @@
 -- One row per trajectory: its gap along the dimensions, from its roots.
--- Reads: $generation, $lo, $hi, pending_range, gaps (the rows of call_gaps.sql), pairs.
+-- Reads: $generation, $lo, $hi, pending_range, gaps (the rows of call_gaps.sql).
 WITH along AS (
     SELECT
         trajectory_key,
@@ -19,26 +19,25 @@ WITH along AS (
 -- The raw distances of two independent pairs of runs, for the standard error.
 halves AS (
     SELECT
-        pairs.trajectory_key,
-        gap_ratio(weight, CASE WHEN pair_00 THEN answer['gap'] END, 1.0) AS obs_00,
-        gap_ratio(weight, CASE WHEN pair_11 THEN answer['gap'] END, 1.0) AS obs_11,
-        gap_ratio(weight, CASE WHEN pair_00 THEN acceptance END, 1.0) AS act_00,
-        gap_ratio(weight, CASE WHEN pair_11 THEN acceptance END, 1.0) AS act_11,
+        trajectory_key,
+        gap_ratio(weight, obs_00, 1.0) AS obs_00,
+        gap_ratio(weight, obs_11, 1.0) AS obs_11,
+        gap_ratio(weight, act_00, 1.0) AS act_00,
+        gap_ratio(weight, act_11, 1.0) AS act_11,
         trans_gap(
-            gap_ratio(weight, CASE WHEN pair_00 THEN pairs.outcome END, 1.0),
-            gap_ratio(weight, CASE WHEN pair_00 THEN pairs.state END, 1.0),
+            gap_ratio(weight, outcome_00, 1.0),
+            gap_ratio(weight, state_00, 1.0),
             NULL, NULL,
-            gap_ratio(weight, CASE WHEN pair_00 THEN pairs.latency END, 1.0)
+            gap_ratio(weight, latency_00, 1.0)
         ) AS trans_00,
         trans_gap(
-            gap_ratio(weight, CASE WHEN pair_11 THEN pairs.outcome END, 1.0),
-            gap_ratio(weight, CASE WHEN pair_11 THEN pairs.state END, 1.0),
+            gap_ratio(weight, outcome_11, 1.0),
+            gap_ratio(weight, state_11, 1.0),
             NULL, NULL,
-            gap_ratio(weight, CASE WHEN pair_11 THEN pairs.latency END, 1.0)
+            gap_ratio(weight, latency_11, 1.0)
         ) AS trans_11
-    FROM pairs
-    JOIN gaps ON gaps.trajectory_key = pairs.trajectory_key AND gaps.slot = pairs.slot
-    GROUP BY pairs.trajectory_key
+    FROM gaps
+    GROUP BY trajectory_key
 ),
 -- What the same judge said of each pair of runs.
 judged AS (

@@ -6,6 +6,7 @@ pub mod functions;
 mod profile;
 mod rows;
 mod session;
+mod settings;
 
 pub use error::{EngineError, EngineResult};
 pub use profile::{ProfileReport, profile};

@@ -4,19 +4,24 @@
 //! runs, the rules, or [`ENGINE`]. Work goes over ranges of `trajectory_key`,
 //! each bounded in bytes, so payloads never cross a join of the whole table.
 
+use std::sync::Arc;
+
 use arrow::array::{Array as _, AsArray as _};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
+use futures::StreamExt as _;
 
 use super::error::{EngineError, EngineResult};
+use super::functions::Settings;
 use super::session::Engine;
+use super::settings;
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
 /// Changes when the same runs give other numbers.
-const ENGINE: &str = "p1";
+const ENGINE: &str = "p2";
 
 /// Payload bytes per range, about.
 const RANGE_BYTES: u64 = 96 << 20;
@@ -26,10 +31,12 @@ const RANGE_CALLS: u64 = 60_000;
 
 const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
 const PENDING: &str = include_str!("../../queries/profile/pending.sql");
-const SLOTS: &str = include_str!("../../queries/profile/slots.sql");
-const PAIRS: &str = include_str!("../../queries/profile/pairs.sql");
 const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
+const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
 const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
+
+/// What a profile run writes, in the order of committing.
+const TABLES: [&str; 3] = ["call_gaps", "profiles", "evidence"];
 
 /// What a profile run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -56,11 +63,6 @@ pub async fn profile(
     progress: &dyn Progress,
 ) -> EngineResult<ProfileReport> {
     let engine = Engine::open(lake, &At::Newest).await?;
-    // One partition: a trajectory's rows meet in one accumulator, instead of being
-    // written out as state and merged, which costs far more than a second core gives.
-    let one = "SET datafusion.execution.target_partitions = 1";
-    let set = engine.context().sql(one).await;
-    set.map_err(|e| EngineError::running(&e))?;
     let (schema, comparable) = engine.query(COMPARABLE).await?;
     engine.name_rows("comparable", &schema, comparable)?;
     let parameters = [("engine", ScalarValue::from(ENGINE))];
@@ -78,43 +80,47 @@ pub async fn profile(
             ..ProfileReport::default()
         });
     }
+    let settings = settings::read(&engine, &pending).await?;
     let ranges = ranges(&pending, calls_per_range(lake).await?);
     let id = format!("profile-{base}-{ENGINE}");
     let (mut writer, started) = lake
-        .write(
-            "profile",
-            &id,
-            "fidelake profile",
-            &["call_gaps", "profiles"],
-        )
+        .write("profile", &id, "fidelake profile", &TABLES)
         .await?;
     if started == Started::Resumed {
         progress.say("going on with a profile run that was interrupted");
     }
     let mut report = ProfileReport::default();
     let total = pending.num_rows() as u64;
-    for (number, range) in ranges.iter().enumerate() {
+    let work = ranges.iter().map(|range| {
+        let rows = pending.slice(range.start, range.len());
+        let (engine, schema) = (engine.clone(), Arc::clone(&pending_schema));
+        let settings = Arc::clone(&settings);
+        let task = async move { Range::compute(&engine, &settings, &schema, rows, base).await };
+        // On a thread of its own as soon as it is polled, results in order.
+        async move { tokio::spawn(task).await }
+    });
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut computed = futures::stream::iter(work).buffered(workers);
+    let mut number = 0;
+    while let Some(found) = computed.next().await {
         if progress.stop() {
             return Err(writer.interrupted().into());
         }
-        let rows = pending.slice(range.start, range.len());
-        let (gaps, profiles) = compute(&engine, &pending_schema, rows, base).await?;
-        report.trajectories += profiles.num_rows() as u64;
-        let both = gaps.column_by_name("side").map(|side| {
-            side.as_string::<i32>()
-                .iter()
-                .filter(|side| *side == Some("both"))
-                .count() as u64
-        });
-        report.pairs += both.unwrap_or_default();
-        report.one_sided += gaps.num_rows() as u64 - both.unwrap_or_default();
+        let found = found.map_err(|e| EngineError::Run(e.to_string()))??;
+        report.trajectories += found.profiles.num_rows() as u64;
+        let both = found.pairs();
+        report.pairs += both;
+        report.one_sided += found.gaps.num_rows() as u64 - both;
         let chunk = i64::try_from(number).unwrap_or(i64::MAX);
-        writer.push("call_gaps", chunk, gaps)?;
-        writer.push("profiles", chunk, profiles)?;
+        writer.push("call_gaps", chunk, found.gaps)?;
+        writer.push("evidence", chunk, found.evidence)?;
+        writer.push("profiles", chunk, found.profiles)?;
         writer.end_chunk(chunk).await?;
         failpoint::pass("profile:range");
-        progress.items(range.end as u64, total);
+        progress.items(ranges[number].end as u64, total);
+        number += 1;
     }
+    drop(computed);
     let recomputed = count_known(&engine, &pending).await?;
     report.unchanged = known.saturating_sub(recomputed);
     let last = i64::try_from(ranges.len()).unwrap_or(i64::MAX);
@@ -124,40 +130,58 @@ pub async fn profile(
     Ok(report)
 }
 
-/// Runs the queries of one range.
-async fn compute(
-    engine: &Engine,
-    pending_schema: &SchemaRef,
-    pending: RecordBatch,
-    generation: i64,
-) -> EngineResult<(RecordBatch, RecordBatch)> {
-    let keys = pending
-        .column_by_name("trajectory_key")
-        .map(|c| c.as_primitive::<Int64Type>().clone());
-    let bound = |at: usize| {
-        ScalarValue::Int64(
-            keys.as_ref()
-                .filter(|keys| at < keys.len())
-                .map(|keys| keys.value(at)),
-        )
-    };
-    let parameters = [
-        ("lo", bound(0)),
-        ("hi", bound(pending.num_rows().saturating_sub(1))),
-        ("generation", ScalarValue::Int64(Some(generation))),
-    ];
-    engine.name_rows("pending_range", pending_schema, vec![pending])?;
-    for (name, sql) in [("slots", SLOTS), ("pairs", PAIRS)] {
-        let (schema, rows) = engine.query_with(sql, &parameters).await?;
-        engine.name_rows(name, &schema, rows)?;
+/// What the queries say of one range.
+struct Range {
+    gaps: RecordBatch,
+    evidence: RecordBatch,
+    profiles: RecordBatch,
+}
+
+impl Range {
+    async fn compute(
+        engine: &Engine,
+        settings: &Arc<Settings>,
+        pending_schema: &SchemaRef,
+        pending: RecordBatch,
+        generation: i64,
+    ) -> EngineResult<Self> {
+        // A session of its own, because the ranges name their rows alike.
+        let engine = engine.fork(settings).await?;
+        let keys = pending
+            .column_by_name("trajectory_key")
+            .map(|c| c.as_primitive::<Int64Type>().clone());
+        let bound = |at: usize| {
+            ScalarValue::Int64(
+                keys.as_ref()
+                    .filter(|keys| at < keys.len())
+                    .map(|keys| keys.value(at)),
+            )
+        };
+        let parameters = [
+            ("lo", bound(0)),
+            ("hi", bound(pending.num_rows().saturating_sub(1))),
+            ("generation", ScalarValue::Int64(Some(generation))),
+        ];
+        engine.name_rows("pending_range", pending_schema, vec![pending])?;
+        let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
+        engine.name_rows("gaps", &schema, rows.clone())?;
+        let evidence = conform("evidence", engine.query_with(EVIDENCE, &parameters).await?)?;
+        let profiles = conform("profiles", engine.query_with(PROFILES, &parameters).await?)?;
+        Ok(Self {
+            gaps: conform("call_gaps", (schema, rows))?,
+            evidence,
+            profiles,
+        })
     }
-    let gaps = conform(
-        "call_gaps",
-        engine.query_with(CALL_GAPS, &parameters).await?,
-    )?;
-    engine.name_rows("gaps", &gaps.schema(), vec![gaps.clone()])?;
-    let profiles = conform("profiles", engine.query_with(PROFILES, &parameters).await?)?;
-    Ok((gaps, profiles))
+
+    /// Calls that both arms have.
+    fn pairs(&self) -> u64 {
+        let side = self.gaps.column_by_name("side");
+        side.map_or(0, |side| {
+            let side = side.as_string::<i32>().iter();
+            side.filter(|side| *side == Some("both")).count() as u64
+        })
+    }
 }
 
 /// Gives query results the exact columns of a table.

@@ -4,19 +4,24 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use datafusion::catalog::{
+    CatalogProvider as _, CatalogProviderList as _, MemoryCatalogProvider,
+    MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider as _,
+};
 use datafusion::common::ScalarValue;
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::error::{EngineError, EngineResult};
-use super::functions::register_all;
+use super::functions::{Settings, register_all, register_with};
 use crate::lake::{At, Lake, LakeError, LakeVersion, schema};
 
 /// Memory that operators may use before they spill.
@@ -31,6 +36,10 @@ const VIEWS: &[(&str, &str)] = &[
     (
         "profiles_now",
         include_str!("../../queries/views/profiles_now.sql"),
+    ),
+    (
+        "evidence_now",
+        include_str!("../../queries/views/evidence_now.sql"),
     ),
 ];
 
@@ -113,6 +122,45 @@ impl Engine {
             engine.view(name, sql).await?;
         }
         Ok(engine)
+    }
+
+    /// Another session over the same state, in one partition, whose functions know
+    /// what `settings` say. Rows named in one are not seen in the other.
+    ///
+    /// One partition: a trajectory's rows meet in one accumulator, instead of being
+    /// written out as state and merged, which costs far more than a second core gives.
+    pub(super) async fn fork(&self, settings: &Arc<Settings>) -> EngineResult<Self> {
+        let fail = |e: datafusion::error::DataFusionError| EngineError::running(&e);
+        let state = self.context.state();
+        let tables = Arc::new(MemorySchemaProvider::new());
+        let there = state.schema_for_ref("calls").map_err(fail)?;
+        for name in there.table_names() {
+            if let Some(table) = there.table(&name).await.map_err(fail)? {
+                tables.register_table(name, table).map_err(fail)?;
+            }
+        }
+        let options = state.config_options();
+        let catalog = Arc::new(MemoryCatalogProvider::new());
+        catalog
+            .register_schema(&options.catalog.default_schema, tables)
+            .map_err(fail)?;
+        let catalogs = Arc::new(MemoryCatalogProviderList::new());
+        catalogs.register_catalog(options.catalog.default_catalog.clone(), catalog);
+        let config = state
+            .config()
+            .clone()
+            .with_target_partitions(1)
+            .with_create_default_catalog_and_schema(false);
+        let state = SessionStateBuilder::new_from_existing(state)
+            .with_config(config)
+            .with_catalog_list(catalogs)
+            .build();
+        let context = SessionContext::new_with_state(state);
+        register_with(&context, settings);
+        Ok(Self {
+            context,
+            version: self.version.clone(),
+        })
     }
 
     /// The state that is read.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// Version of all table schemas together. A lake of a newer one is refused, an
 /// older one is migrated when it is opened for writing.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
@@ -29,6 +29,7 @@ const SOURCES: &[(&str, &str)] = tables![
     "imports",
     "call_gaps",
     "profiles",
+    "evidence",
     "curations",
     "curation_rows",
 ];

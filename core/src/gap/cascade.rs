@@ -70,10 +70,15 @@ pub struct CallEvidence<'a> {
     /// If only shape or acceptance differs: a hash of that difference (kinds and
     /// paths, or the two outcomes), equal when it is the same difference again.
     pub shape: Option<u64>,
-    /// Identifiers in its arguments and answers ([`super::identifiers()`]).
-    pub touched: &'a [u64],
+}
+
+/// What a call names ([`super::identifiers()`]).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Named {
+    /// Identifiers in its arguments and answers.
+    pub touched: Vec<u64>,
     /// Identifiers in its arguments and under its diverging paths.
-    pub changed: &'a [u64],
+    pub changed: Vec<u64>,
 }
 
 impl CallEvidence<'_> {
@@ -91,26 +96,36 @@ pub fn is_flaky(call: &Corrected) -> bool {
     call.distance > 0.0 && call.gap_raw <= 0.0
 }
 
-/// The cause of each call of one trajectory, in order.
+/// The cause of each call of one trajectory, in order. `named` says what a call
+/// names; it is asked only where the answer matters, at most once a call, because
+/// finding out costs more than all the rest.
 #[must_use]
-pub fn causes(calls: &[CallEvidence<'_>]) -> Vec<Cause> {
+pub fn causes(calls: &[CallEvidence<'_>], mut named: impl FnMut(usize) -> Named) -> Vec<Cause> {
     let mut shapes: HashSet<(&str, u64)> = HashSet::new();
     let mut carried: HashSet<u64> = HashSet::new();
     // Something before left different states behind; and did not say where.
     let (mut state_left, mut nameless_left) = (false, false);
     let mut differs_before = None;
     let mut out = Vec::with_capacity(calls.len());
-    for call in calls {
-        let linked = call.touched.iter().any(|id| carried.contains(id));
+    let last = calls.iter().rposition(CallEvidence::diverged);
+    for (at, call) in calls.iter().enumerate() {
+        let compared = call.answer_differs || call.outcome_differs;
+        let mut own = None;
+        let (mut linked, mut nameless) = (false, false);
+        if compared && !call.flaky && (!carried.is_empty() || state_left) {
+            let names = own.insert(named(at));
+            linked = names.touched.iter().any(|id| carried.contains(id));
+            nameless = names.touched.is_empty();
+        }
         let same_before = differs_before == Some(false);
         let newly_differs = call.state_differs == Some(true) && differs_before != Some(true);
-        let explained = if !call.answer_differs && !call.outcome_differs {
+        let explained = if !compared {
             // Only the states differ: do they since before?
             differs_before.unwrap_or(state_left)
         } else if let Some(shape) = call.shape {
             shapes.insert((call.api, shape)) && linked && !same_before
         } else {
-            let unnamed = nameless_left || (state_left && call.touched.is_empty());
+            let unnamed = nameless_left || (state_left && nameless);
             (linked || unnamed) && !same_before
         };
         let cause = match call {
@@ -120,13 +135,15 @@ pub fn causes(calls: &[CallEvidence<'_>]) -> Vec<Cause> {
             _ => Cause::Structural,
         };
         let real = matches!(cause, Cause::Structural | Cause::State);
-        if real && (call.shape.is_none() || newly_differs) {
-            carried.extend(call.changed);
+        // What the last divergence hands on reaches nobody.
+        if real && Some(at) < last && (call.shape.is_none() || newly_differs) {
+            let names = own.unwrap_or_else(|| named(at));
             let may_change = call.outcome_differs && call.mutates != Some(false);
             let declared = call.mutates == Some(true);
             let left = call.state_differs.unwrap_or(may_change || declared);
             state_left |= left;
-            nameless_left |= left && call.changed.is_empty();
+            nameless_left |= left && names.changed.is_empty();
+            carried.extend(names.changed);
         }
         if call.state_differs.is_some() {
             differs_before = call.state_differs;
@@ -181,6 +198,11 @@ mod tests {
     use crate::gap::{ArmNoise, correct, identifiers};
     use crate::stats::GAMMA;
 
+    /// Calls that name nothing.
+    fn causes(calls: &[CallEvidence<'_>]) -> Vec<Cause> {
+        super::causes(calls, |_| Named::default())
+    }
+
     fn differs(api: &str) -> CallEvidence<'_> {
         CallEvidence {
             api,
@@ -231,43 +253,39 @@ mod tests {
             identifiers(r#"{"id":"YAX4DR"}"#),
             identifiers(r#"{"id":"GV1N64"}"#),
         );
-        let root = CallEvidence {
-            state_differs: None,
+        let names = |touched: &[u64], changed: &[u64]| Named {
+            touched: touched.to_vec(),
+            changed: changed.to_vec(),
+        };
+        let find = |calls: &[(CallEvidence<'_>, Named)]| {
+            let (calls, named): (Vec<_>, Vec<_>) = calls.iter().cloned().unzip();
+            super::causes(&calls, |at| named[at].clone())
+        };
+        let update = CallEvidence {
             mutates: Some(true),
-            touched: &ours,
-            changed: &ours,
             ..differs("update")
         };
-        let same = CallEvidence {
-            touched: &ours,
-            ..differs("read")
-        };
-        let other = CallEvidence {
-            touched: &others,
-            ..differs("read")
-        };
+        let root = (update, names(&ours, &ours));
+        let same = (differs("read"), names(&ours, &[]));
+        let other = (differs("read"), names(&others, &[]));
         assert_eq!(
-            causes(&[root, same, other]),
+            find(&[root.clone(), same, other.clone()]),
             [Cause::Structural, Cause::State, Cause::Structural]
         );
         // A list that lacks our entry, seen for the first time: state; then structural.
-        let list = CallEvidence {
+        let shape = CallEvidence {
             shape: Some(1),
-            ..same
+            ..differs("read")
         };
+        let list = (shape, names(&ours, &[]));
         assert_eq!(
-            causes(&[root, list, list])[1..],
+            find(&[root.clone(), list.clone(), list])[1..],
             [Cause::State, Cause::Structural]
         );
         // Handed on: ours changed others, others is read.
-        let both = [ours[0], others[0]];
-        let second = CallEvidence {
-            touched: &ours,
-            changed: &both,
-            ..differs("merge")
-        };
+        let second = (differs("merge"), names(&ours, &[ours[0], others[0]]));
         assert_eq!(
-            causes(&[root, second, other])[1..],
+            find(&[root, second, other])[1..],
             [Cause::State, Cause::State]
         );
     }

@@ -100,6 +100,47 @@ pub fn correct(between: &[f64], sim: ArmNoise<'_>, real: ArmNoise<'_>) -> Option
     })
 }
 
+/// Corrects the distances of all pairs of runs at one call: between the arms,
+/// within sim, within real. A pair that cannot be compared (its runs ended
+/// differently) is `NaN`. `learned` is the arms' noise from other trajectories.
+///
+/// An arm that was repeated, but whose own pairs say nothing, takes the learned
+/// noise, else that of the other arm (label `unknown`): counting it as 0 would turn
+/// noise into gap. `None` without a pair between the arms, and where neither arm's
+/// repeats can be compared: then the worlds cannot be either.
+#[must_use]
+pub fn correct_pairs(
+    between: &[f64],
+    sim: &[f64],
+    real: &[f64],
+    learned: [Option<f64>; 2],
+) -> Option<Corrected> {
+    let known =
+        |pairs: &[f64]| -> Vec<f64> { pairs.iter().copied().filter(|d| !d.is_nan()).collect() };
+    let (between, own) = (known(between), [known(sim), known(real)]);
+    let repeated = [!sim.is_empty(), !real.is_empty()];
+    let mut borrowed = false;
+    let mut noise = |arm: usize| -> Option<ArmNoise<'_>> {
+        if !own[arm].is_empty() {
+            return Some(ArmNoise::Own(&own[arm]));
+        }
+        if let Some(level) = learned[arm] {
+            return Some(ArmNoise::Learned(level));
+        }
+        if !repeated[arm] {
+            return Some(ArmNoise::Unknown);
+        }
+        borrowed = true;
+        mean(&own[1 - arm]).map(ArmNoise::Learned)
+    };
+    let (sim, real) = (noise(0)?, noise(1)?);
+    let mut found = correct(&between, sim, real)?;
+    if borrowed {
+        found.noise = Noise::Unknown;
+    }
+    Some(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +163,34 @@ mod tests {
         let found = correct(&[0.4], ArmNoise::Own(&[0.2]), ArmNoise::Learned(0.2)).unwrap();
         assert_eq!(found.noise.name(), "learned");
         assert_eq!(correct(&[], ArmNoise::Unknown, ArmNoise::Unknown), None);
+    }
+
+    #[test]
+    fn pairs_by_hand() {
+        let nan = f64::NAN;
+        let found = |between: &[f64], sim: &[f64], real: &[f64], learned| {
+            correct_pairs(between, sim, real, learned).map(|f| (f.gap_raw, f.reliability, f.noise))
+        };
+        let none = [None, None];
+        assert_eq!(
+            found(&[0.5, nan], &[0.25], &[0.0], none),
+            Some((0.375, 0.875, Noise::Measured))
+        );
+        // Real disagrees with itself about the outcome: sim's noise stands for it.
+        assert_eq!(
+            found(&[0.5], &[0.25], &[nan], none),
+            Some((0.25, 0.75, Noise::Unknown))
+        );
+        assert_eq!(found(&[0.5], &[nan], &[nan], none), None);
+        assert_eq!(found(&[nan], &[], &[], none), None);
+        assert_eq!(
+            found(&[0.5], &[], &[], [Some(0.25), Some(0.25)]),
+            Some((0.25, 0.75, Noise::Learned))
+        );
+        assert_eq!(
+            found(&[0.5], &[0.25], &[], [Some(0.9), Some(0.25)]),
+            Some((0.25, 0.75, Noise::Learned))
+        );
     }
 
     proptest! {

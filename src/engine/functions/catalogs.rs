@@ -1,8 +1,8 @@
 //! Differences of what was offered, and of what judges said.
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder, StringArray};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use fidelake_core::gap::{Comparer, Judged, Tool, catalog_gap, verdict_gap};
 use fidelake_core::json::Doc as Json;
 
@@ -58,35 +58,39 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-fn tools(columns: &[ArrayRef]) -> Result<ScalarValue> {
+fn tools(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
     let order = columns[0].as_primitive::<arrow::datatypes::Int32Type>();
     let [names, descriptions, parameters] = [
         texts(&columns[1])?,
         texts(&columns[2])?,
         texts(&columns[3])?,
     ];
-    let mut rows: Vec<usize> = (0..order.len())
-        .filter(|&row| order.is_valid(row) && order.value(row) >= 0)
-        .collect();
-    rows.sort_by_key(|&row| order.value(row));
-    let mut out = String::from("[");
-    for row in rows {
-        if out.len() > 1 {
-            out.push(',');
+    let list = |group: &[usize]| {
+        let mut rows: Vec<usize> = (group[0]..group[1])
+            .filter(|&row| order.is_valid(row) && order.value(row) >= 0)
+            .collect();
+        rows.sort_by_key(|&row| order.value(row));
+        let mut out = String::from("[");
+        for row in rows {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            let keys = [
+                ("{\"name\":", &names),
+                (",\"description\":", &descriptions),
+                (",\"parameters\":", &parameters),
+            ];
+            for (key, values) in keys {
+                out.push_str(key);
+                let value = text(values, row).unwrap_or_default();
+                fidelake_core::json::push_json_string(value, &mut out);
+            }
+            out.push('}');
         }
-        let keys = [
-            ("{\"name\":", &names),
-            (",\"description\":", &descriptions),
-            (",\"parameters\":", &parameters),
-        ];
-        for (key, values) in keys {
-            out.push_str(key);
-            fidelake_core::json::push_json_string(text(values, row).unwrap_or_default(), &mut out);
-        }
-        out.push('}');
-    }
-    out.push(']');
-    Ok(ScalarValue::Utf8(Some(out)))
+        out.push(']');
+        Some(out)
+    };
+    column(ends.windows(2).map(list).collect::<StringArray>())
 }
 
 fn fields() -> Fields {

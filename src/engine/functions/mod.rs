@@ -2,18 +2,24 @@
 //! examples, here and on any other session that needs them.
 
 mod aggregate;
+mod groups;
 mod scalar;
 
-mod align;
 mod along;
 mod answers;
 mod catalogs;
+mod compare;
+mod exact;
 mod fields;
 mod noise;
 mod region;
+mod settings;
 mod texts;
 
 pub(crate) use answers::stored;
+pub(crate) use settings::Settings;
+use std::sync::Arc;
+
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
@@ -65,16 +71,21 @@ impl Function {
     }
 }
 
-/// All of them.
+/// All of them, as a lake without any knowledge has them.
 #[must_use]
 pub fn all() -> Vec<Function> {
+    all_with(&Arc::default())
+}
+
+fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     let mut all = Vec::new();
     all.extend(texts::functions());
     all.extend(answers::functions());
     all.extend(catalogs::functions());
     all.extend(fields::functions());
     all.extend(noise::functions());
-    all.extend(align::functions());
+    all.extend(exact::functions());
+    all.push(compare::function(settings));
     all.extend(along::functions());
     all.extend(region::functions());
     all
@@ -82,7 +93,12 @@ pub fn all() -> Vec<Function> {
 
 /// Makes them known to a session.
 pub fn register_all(context: &SessionContext) {
-    for function in all() {
+    register_with(context, &Arc::default());
+}
+
+/// The same with what a lake knows.
+pub(crate) fn register_with(context: &SessionContext, settings: &Arc<Settings>) {
+    for function in all_with(settings) {
         match function {
             Function::Scalar(udf, _) => context.register_udf(udf),
             Function::Aggregate(udf, _) => context.register_udaf(udf),

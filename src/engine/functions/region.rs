@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, StructArray};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use fidelake_core::stats::{CallSums, RatioSums};
 
 use super::aggregate::collecting;
+use super::scalar::column;
 use super::{Doc, Function};
 
 const NUMBER: DataType = DataType::Float64;
@@ -42,21 +43,25 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Rows without a null, as (row, weight, raw, reliability).
-fn rows(columns: &[ArrayRef]) -> impl Iterator<Item = (usize, f64, f64, f64)> + '_ {
+/// A row as (row, weight, raw, reliability), if none of them is null.
+fn rows(columns: &[ArrayRef]) -> impl Fn(usize) -> Option<(usize, f64, f64, f64)> + '_ {
     let [w, d, c] = [0, 1, 2].map(|at| columns[at].as_primitive::<Float64Type>());
-    let known = move |row: &usize| w.is_valid(*row) && d.is_valid(*row) && c.is_valid(*row);
-    (0..w.len())
-        .filter(known)
-        .map(move |row| (row, w.value(row), d.value(row), c.value(row)))
+    move |row| {
+        let known = w.is_valid(row) && d.is_valid(row) && c.is_valid(row);
+        known.then(|| (row, w.value(row), d.value(row), c.value(row)))
+    }
 }
 
-fn ratio(columns: &[ArrayRef]) -> Result<ScalarValue> {
-    let mut sums = CallSums::default();
-    for (_, weight, raw, reliability) in rows(columns) {
-        sums.add(weight, raw, reliability);
-    }
-    Ok(ScalarValue::Float64(sums.delta().value()))
+fn ratio(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
+    let known = rows(columns);
+    let gap = |group: &[usize]| {
+        let mut sums = CallSums::default();
+        for (_, weight, raw, reliability) in (group[0]..group[1]).filter_map(&known) {
+            sums.add(weight, raw, reliability);
+        }
+        sums.delta().value()
+    };
+    column(ends.windows(2).map(gap).collect::<Float64Array>())
 }
 
 fn fields() -> Fields {
@@ -71,36 +76,41 @@ fn fields() -> Fields {
     ])
 }
 
-fn region(columns: &[ArrayRef]) -> Result<ScalarValue> {
+fn region(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
     let keys = columns[0].as_primitive::<Int64Type>();
-    let mut clusters: HashMap<i64, CallSums> = HashMap::new();
-    let mut calls = 0i64;
-    for (row, weight, raw, reliability) in rows(&columns[1..]) {
-        clusters
-            .entry(keys.value(row))
-            .or_default()
-            .add(weight, raw, reliability);
-        calls += 1;
+    let known = rows(&columns[1..]);
+    let mut numbers: [Vec<Option<f64>>; 4] = Default::default();
+    let mut counts: [Vec<i64>; 2] = Default::default();
+    for group in ends.windows(2) {
+        let mut clusters: HashMap<i64, CallSums> = HashMap::new();
+        let mut calls = 0i64;
+        for (row, weight, raw, reliability) in (group[0]..group[1]).filter_map(&known) {
+            clusters
+                .entry(keys.value(row))
+                .or_default()
+                .add(weight, raw, reliability);
+            calls += 1;
+        }
+        let mut sums = RatioSums::default();
+        for cluster in clusters.values() {
+            sums.add(cluster);
+        }
+        let found = sums.estimate();
+        let interval = found.interval(0.95);
+        let values = [
+            found.delta.value(),
+            found.se,
+            interval.map(|i| i.0),
+            interval.map(|i| i.1),
+        ];
+        for (list, value) in numbers.iter_mut().zip(values) {
+            list.push(value);
+        }
+        counts[0].push(calls);
+        counts[1].push(i64::try_from(found.trajectories).unwrap_or(i64::MAX));
     }
-    let mut sums = RatioSums::default();
-    for cluster in clusters.values() {
-        sums.add(cluster);
-    }
-    let found = sums.estimate();
-    let interval = found.interval(0.95);
-    let number = |value: Option<f64>| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
-    let count = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
-    let columns = vec![
-        number(found.delta.value()),
-        number(found.se),
-        number(interval.map(|i| i.0)),
-        number(interval.map(|i| i.1)),
-        count(calls),
-        count(i64::try_from(found.trajectories).unwrap_or(i64::MAX)),
-    ];
-    Ok(ScalarValue::Struct(Arc::new(StructArray::try_new(
-        fields(),
-        columns,
-        None,
-    )?)))
+    let numbers = numbers.map(|list| Arc::new(Float64Array::from(list)) as ArrayRef);
+    let counts = counts.map(|list| Arc::new(Int64Array::from(list)) as ArrayRef);
+    let columns = numbers.into_iter().chain(counts).collect();
+    column(StructArray::try_new(fields(), columns, None)?)
 }

@@ -1,0 +1,79 @@
+//! Which divergence of the first runs explains which.
+
+use super::{RunCall, SlotGap};
+use crate::gap::answer::DiffKind;
+use crate::gap::cascade::{CallEvidence, Named, causes};
+use crate::gap::identifiers::identifiers;
+use crate::gap::observation::Comparer;
+use crate::gap::reward::is_refusal;
+use crate::json::key::Key;
+
+/// Differing paths that are looked at for identifiers, per call.
+const LOOKED_AT: usize = 200;
+
+/// Fills in the causes.
+pub(super) fn trace(calls: &[RunCall<'_>], gaps: &mut [SlotGap<'_>], comparer: &mut Comparer) {
+    let evidence: Vec<CallEvidence<'_>> = gaps.iter().map(|gap| evidence(calls, gap)).collect();
+    let found = causes(&evidence, |at| named(calls, &gaps[at], comparer));
+    for (gap, cause) in gaps.iter_mut().zip(found) {
+        gap.cause = cause;
+    }
+}
+
+fn evidence<'a>(calls: &[RunCall<'_>], gap: &SlotGap<'a>) -> CallEvidence<'a> {
+    let [sim, real] = gap.outcomes;
+    let [obs, _, outcome, state, _] = &gap.parts;
+    let answer_differs = match (sim, real) {
+        // Another outcome is another answer; a call that one arm lacks is none.
+        (Some(a), Some(b)) if a == b => obs.distance.is_some_and(|d| d > 0.0),
+        (None, None) => false,
+        _ => true,
+    };
+    CallEvidence {
+        api: gap.api,
+        answer_differs,
+        flaky: obs.is_flaky() || outcome.is_flaky(),
+        outcome_differs: sim != real,
+        state_differs: state.distance.map(|d| d > 0.0),
+        mutates: gap
+            .firsts
+            .iter()
+            .flatten()
+            .find_map(|&row| calls[row].mutates),
+        shape: shape(gap, sim, real),
+    }
+}
+
+/// A number for the difference if it is one of shape or of acceptance alone.
+fn shape(gap: &SlotGap<'_>, sim: Option<&str>, real: Option<&str>) -> Option<u64> {
+    let (sim, real) = (sim.unwrap_or_default(), real.unwrap_or_default());
+    if sim != real {
+        let refused = is_refusal(sim) != is_refusal(real);
+        return refused.then(|| Key::of_parts(&[sim, real]).as_i64().cast_unsigned());
+    }
+    let of_value = |kind| matches!(kind, DiffKind::Value | DiffKind::Order);
+    if gap.paths.is_empty() || gap.paths.iter().any(|loss| of_value(loss.kind)) {
+        return None;
+    }
+    // The paths come sorted, each once.
+    let mut shape = 0u64;
+    for loss in &gap.paths {
+        shape = (shape ^ loss.id.cast_unsigned())
+            .wrapping_mul(0x9FB2_1C65_1E98_DF25)
+            .rotate_left(31);
+    }
+    Some(shape)
+}
+
+fn named(calls: &[RunCall<'_>], gap: &SlotGap<'_>, comparer: &mut Comparer) -> Named {
+    let call = |arm: usize| gap.firsts[arm].map(|row| &calls[row]);
+    let (sim, real) = (call(0), call(1));
+    let arguments = sim.or(real).map_or("", |call| call.arguments);
+    let mut changed = identifiers(arguments);
+    let mut touched = changed.clone();
+    let [left, right] = [sim, real].map(|call| call.map(|call| call.answer).unwrap_or_default());
+    touched.extend(identifiers(left.text));
+    touched.extend(identifiers(right.text));
+    changed.extend(comparer.diff(left, right, LOOKED_AT).identifiers());
+    Named { touched, changed }
+}

@@ -1,0 +1,303 @@
+//! All runs of one trajectory, side by side: what the SQL of a profile rests on.
+//!
+//! Every call gets a slot ([`super::slots`]); at every slot the pairs of runs are
+//! compared in each component, corrected for the arms' own noise
+//! ([`super::correct_pairs`]), and the divergences of the first runs are traced to
+//! their roots ([`super::causes`]).
+
+mod cause;
+mod part;
+
+use super::align::CallRef;
+use super::answer::{Answer, Kinds};
+use super::cascade::Cause;
+use super::observation::{Comparer, ObsGap};
+use super::paths::PathLoss;
+use super::reward::acceptance_distance;
+use super::slots::slots;
+use super::transition::{StateAfter, latency_distance, outcome_distance, state_distance};
+use crate::model::Arm;
+use crate::stats::{GAMMA, mean};
+pub use part::{Learned, Part};
+
+/// One call of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunCall<'a> {
+    /// The arm of the run.
+    pub arm: Arm,
+    /// The run within its arm.
+    pub repeat: i32,
+    /// Ordinal of the message that makes the call.
+    pub turn: i32,
+    /// Place among the calls of that message.
+    pub index: i32,
+    /// Name of the tool.
+    pub name: &'a str,
+    /// The bits of its `call_key`.
+    pub key: u128,
+    /// Arguments as given.
+    pub arguments: &'a str,
+    /// What came back.
+    pub answer: Answer<'a>,
+    /// Its outcome class; `None` without an answer.
+    pub outcome: Option<&'a str>,
+    /// The state after the call.
+    pub state: StateAfter<'a>,
+    /// Time taken.
+    pub latency_ms: Option<f64>,
+    /// Whether the tool may change something, where declared.
+    pub mutates: Option<bool>,
+}
+
+/// The first two repeats of each arm; further ones count in the noise only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Firsts {
+    /// Of sim.
+    pub sim: [Option<i32>; 2],
+    /// Of real.
+    pub real: [Option<i32>; 2],
+}
+
+/// The components that are measured call by call, in the order of [`SlotGap::parts`].
+pub const PARTS: [&str; 5] = ["obs", "act", "outcome", "state", "latency"];
+
+/// One call of a trajectory over all its runs.
+#[derive(Clone, Debug)]
+pub struct SlotGap<'a> {
+    /// Place of the call, from 0.
+    pub slot: usize,
+    /// Turn in the first run that has it.
+    pub turn: i32,
+    /// Place within that turn.
+    pub index: i32,
+    /// Name of the tool in that run.
+    pub api: &'a str,
+    /// Runs of sim and of real that have it.
+    pub runs: [u32; 2],
+    /// Outcome in the first run of sim and of real.
+    pub outcomes: [Option<&'a str>; 2],
+    /// `gamma^(T - t)`.
+    pub weight: f64,
+    /// Why the first runs differ here.
+    pub cause: Cause,
+    /// The components.
+    pub parts: [Part; 5],
+    /// Mean over the pairs between the arms, of answers: by mass, the part from
+    /// structure, the part from values, confidence.
+    pub answers: [Option<f64>; 4],
+    /// Differing paths of the first runs, where they can be compared.
+    pub kinds: Option<Kinds>,
+    /// The same by path, each path once.
+    pub paths: Vec<PathLoss>,
+    /// Mean latency on sim and on real.
+    pub latency_ms: [Option<f64>; 2],
+    /// The first runs' calls, as places in the input.
+    pub firsts: [Option<usize>; 2],
+}
+
+/// Compares the runs of one trajectory. `calls` come in any order.
+#[must_use]
+pub fn compare_runs<'a>(
+    calls: &[RunCall<'a>],
+    firsts: Firsts,
+    learned: &dyn Fn(&str) -> Learned,
+    comparer: &mut Comparer,
+) -> Vec<SlotGap<'a>> {
+    let members = members(calls);
+    let last_turn = members
+        .iter()
+        .filter_map(|rows| rows.first())
+        .map(|&row| calls[row].turn)
+        .max()
+        .unwrap_or_default();
+    let mut out: Vec<SlotGap<'a>> = Vec::with_capacity(members.len());
+    for (slot, rows) in members.iter().enumerate() {
+        let Some(&head) = rows.first() else { continue };
+        let head = &calls[head];
+        let first = |arm: Arm, repeat: Option<i32>| {
+            let is = |&&row: &&usize| calls[row].arm == arm && Some(calls[row].repeat) == repeat;
+            rows.iter().find(is).copied()
+        };
+        let heads = [
+            first(Arm::Sim, firsts.sim[0]),
+            first(Arm::Real, firsts.real[0]),
+        ];
+        let of = |arm: Arm| rows.iter().filter(move |&&row| calls[row].arm == arm);
+        let latency = |arm| {
+            let known: Vec<f64> = of(arm).filter_map(|&row| calls[row].latency_ms).collect();
+            mean(&known)
+        };
+        let runs = |arm| u32::try_from(of(arm).count()).unwrap_or(u32::MAX);
+        let mut gap = SlotGap {
+            slot,
+            turn: head.turn,
+            index: head.index,
+            api: head.name,
+            runs: [runs(Arm::Sim), runs(Arm::Real)],
+            outcomes: heads.map(|row| row.and_then(|row| calls[row].outcome)),
+            weight: GAMMA.powi(last_turn - head.turn),
+            cause: Cause::None,
+            parts: [Part::default(); 5],
+            answers: [None; 4],
+            kinds: None,
+            paths: Vec::new(),
+            latency_ms: [latency(Arm::Sim), latency(Arm::Real)],
+            firsts: heads,
+        };
+        let seconds = [
+            first(Arm::Sim, firsts.sim[1]),
+            first(Arm::Real, firsts.real[1]),
+        ];
+        compare_slot(calls, rows, seconds, learned, comparer, &mut gap);
+        out.push(gap);
+    }
+    cause::trace(calls, &mut out, comparer);
+    out
+}
+
+/// The calls of every slot, in the order of the runs: sim first, by repeat.
+fn members(calls: &[RunCall<'_>]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..calls.len()).collect();
+    let place = |&row: &usize| {
+        let call = &calls[row];
+        (call.arm == Arm::Real, call.repeat, call.turn, call.index)
+    };
+    order.sort_by_key(place);
+    let same_run =
+        |&a: &usize, &b: &usize| (calls[a].arm, calls[a].repeat) == (calls[b].arm, calls[b].repeat);
+    let runs: Vec<Vec<CallRef<'_>>> = order
+        .chunk_by(same_run)
+        .map(|run| {
+            let reference = |&row: &usize| CallRef {
+                turn: calls[row].turn,
+                index: calls[row].index,
+                name: calls[row].name,
+                key: calls[row].key,
+            };
+            run.iter().map(reference).collect()
+        })
+        .collect();
+    let (found, count) = slots(&runs);
+    let mut members = vec![Vec::with_capacity(runs.len()); count];
+    for (&row, slot) in order.iter().zip(found.into_iter().flatten()) {
+        members[slot].push(row);
+    }
+    members
+}
+
+/// What was already compared at this slot: repeats mostly answer alike.
+#[derive(Default)]
+struct Memo {
+    /// For every member the first member with the same answer.
+    same_as: Vec<usize>,
+    found: Vec<(usize, usize, ObsGap)>,
+}
+
+impl Memo {
+    fn new(calls: &[RunCall<'_>], rows: &[usize]) -> Self {
+        let answer = |at: usize| calls[rows[at]].answer;
+        let same_as = (0..rows.len())
+            .map(|at| {
+                (0..at)
+                    .find(|&other| answer(other) == answer(at))
+                    .unwrap_or(at)
+            })
+            .collect();
+        Self {
+            same_as,
+            found: Vec::new(),
+        }
+    }
+
+    fn gap(&mut self, a: usize, b: usize, observe: impl FnOnce() -> ObsGap) -> ObsGap {
+        let pair = (self.same_as[a], self.same_as[b]);
+        let known = self.found.iter().find(|f| (f.0, f.1) == pair);
+        if let Some((_, _, gap)) = known {
+            return *gap;
+        }
+        let gap = observe();
+        self.found.push((pair.0, pair.1, gap));
+        gap
+    }
+}
+
+fn compare_slot(
+    calls: &[RunCall<'_>],
+    rows: &[usize],
+    seconds: [Option<usize>; 2],
+    learned: &dyn Fn(&str) -> Learned,
+    comparer: &mut Comparer,
+    out: &mut SlotGap<'_>,
+) {
+    // By component, then: between the arms, within sim, within real.
+    let mut distances: [[Vec<f64>; 3]; 5] = Default::default();
+    let mut answers: [Vec<f64>; 4] = Default::default();
+    let mut memo = Memo::new(calls, rows);
+    for a in 0..rows.len() {
+        for b in a + 1..rows.len() {
+            let (left, right) = (&calls[rows[a]], &calls[rows[b]]);
+            let kind = match (left.arm, right.arm) {
+                (Arm::Sim, Arm::Real) | (Arm::Real, Arm::Sim) => 0,
+                (Arm::Sim, Arm::Sim) => 1,
+                (Arm::Real, Arm::Real) => 2,
+            };
+            let here = [Some(rows[a]), Some(rows[b])];
+            let (is_00, is_11) = (here == out.firsts, here == seconds);
+            // Answers are compared only where both worlds say the same of the call:
+            // another outcome is a difference of transition, not of observation.
+            let outcomes = left.outcome.zip(right.outcome);
+            let answer = outcomes.filter(|(a, b)| a == b).map(|_| {
+                if is_00 {
+                    let gap = comparer.losses(left.answer, right.answer, &mut out.paths);
+                    out.kinds = Some(gap.kinds);
+                    return memo.gap(a, b, || gap);
+                }
+                memo.gap(a, b, || comparer.observe(left.answer, right.answer))
+            });
+            let found = [
+                answer.map(|gap| gap.gap),
+                outcomes.map(|(a, b)| acceptance_distance(a, b)),
+                outcomes.map(|(a, b)| outcome_distance(a, b)),
+                state_distance(left.state, right.state, comparer),
+                left.latency_ms
+                    .zip(right.latency_ms)
+                    .and_then(|(a, b)| latency_distance(a, b)),
+            ];
+            for (at, distance) in found.into_iter().enumerate() {
+                distances[at][kind].push(distance.unwrap_or(f64::NAN));
+                if is_00 {
+                    out.parts[at].first = distance;
+                } else if is_11 {
+                    out.parts[at].second = distance;
+                }
+            }
+            if let Some(gap) = answer.filter(|_| kind == 0) {
+                let numbers = [gap.gap_mass, gap.structure, gap.value, gap.confidence];
+                for (list, number) in answers.iter_mut().zip(numbers) {
+                    list.push(number);
+                }
+            }
+        }
+    }
+    out.answers = answers.map(|list| mean(&list));
+    let learned = learned(out.api);
+    for (at, part) in out.parts.iter_mut().enumerate() {
+        part.correct(&distances[at], learned.0[at]);
+    }
+    merge(&mut out.paths);
+}
+
+/// Every path once.
+fn merge(paths: &mut Vec<PathLoss>) {
+    paths.sort_by_key(|loss| loss.id);
+    paths.dedup_by(|next, kept| {
+        let same = next.id == kept.id;
+        if same {
+            kept.weight += next.weight;
+        }
+        same
+    });
+}
+
+#[cfg(test)]
+mod tests;

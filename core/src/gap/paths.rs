@@ -1,0 +1,204 @@
+//! Where two answers differ, by number: cheap enough for every pair of calls.
+//!
+//! A path stands here without positions in arrays (`$.items[*].id`), so that the
+//! same field is the same path in lists of any length.
+
+use super::answer::{Answer, DiffKind};
+use super::observation::{Comparer, ObsGap};
+use super::tokens::hash;
+use super::walk::Sink;
+
+/// So many losses of one pair are kept; what comes after them is not.
+pub const LOSSES_KEPT: usize = 1000;
+
+/// What is lost at one path of one pair of answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathLoss {
+    /// Hash of the path without positions and of the kind.
+    pub id: i64,
+    /// What kind of difference.
+    pub kind: DiffKind,
+    /// Paths lost here, in `[0, union]`.
+    pub weight: f64,
+}
+
+struct Losses<'o> {
+    /// Hash of the path down to each step.
+    steps: Vec<u64>,
+    found: &'o mut Vec<PathLoss>,
+    beyond: usize,
+}
+
+const ROOT: u64 = 0x9E37_79B9_7F4A_7C15;
+const ELEMENT: u64 = 0x0BAD_5EED_0BAD_5EED;
+
+fn step(above: u64, name: u64) -> u64 {
+    (above ^ name)
+        .wrapping_mul(0x9FB2_1C65_1E98_DF25)
+        .rotate_left(29)
+}
+
+impl Losses<'_> {
+    fn here(&self) -> u64 {
+        self.steps.last().copied().unwrap_or(ROOT)
+    }
+
+    fn forget(&mut self, mark: usize) {
+        self.found.truncate(mark);
+        self.beyond = self.beyond.min(mark.saturating_sub(LOSSES_KEPT));
+    }
+}
+
+impl Sink for Losses<'_> {
+    fn key(&mut self, key: &str) {
+        self.steps.push(step(self.here(), hash(key.as_bytes())));
+    }
+
+    fn index(&mut self, _: u32) {
+        self.steps.push(step(self.here(), ELEMENT));
+    }
+
+    fn leave(&mut self) {
+        self.steps.pop();
+    }
+
+    fn lost(&mut self, kind: DiffKind, weight: f64, _: Option<&str>, _: Option<&str>) {
+        if self.found.len() >= LOSSES_KEPT {
+            self.beyond += 1;
+            return;
+        }
+        let id = step(self.here(), kind as u64 + 1).cast_signed();
+        self.found.push(PathLoss { id, kind, weight });
+    }
+
+    fn mark(&self) -> usize {
+        self.found.len() + self.beyond
+    }
+
+    fn rewind(&mut self, mark: usize) {
+        self.forget(mark);
+        self.steps.clear();
+    }
+
+    fn reorder(&mut self, mark: usize, weight: f64, left: &str, right: &str) {
+        self.forget(mark);
+        self.lost(DiffKind::Order, weight, Some(left), Some(right));
+    }
+}
+
+impl Comparer {
+    /// As [`Comparer::observe`], and what is lost where: in the order of
+    /// [`Comparer::diff`], the first [`LOSSES_KEPT`] of them, into `found`, which
+    /// is emptied before.
+    pub fn losses(
+        &mut self,
+        left: Answer<'_>,
+        right: Answer<'_>,
+        found: &mut Vec<PathLoss>,
+    ) -> ObsGap {
+        found.clear();
+        let mut sink = Losses {
+            steps: Vec::new(),
+            found,
+            beyond: 0,
+        };
+        self.observe_into(left, right, &mut sink)
+    }
+}
+
+/// A path without the positions in arrays: `$.items[3].id` becomes `$.items[*].id`.
+#[must_use]
+pub fn general_path(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut quoted = false;
+    let mut rest = path.char_indices();
+    while let Some((at, c)) = rest.next() {
+        out.push(c);
+        match c {
+            '\\' if quoted => out.extend(rest.next().map(|(_, c)| c)),
+            '"' => quoted = !quoted,
+            '[' if !quoted => {
+                let digits = path[at + 1..]
+                    .bytes()
+                    .take_while(u8::is_ascii_digit)
+                    .count();
+                if digits > 0 && path.as_bytes().get(at + 1 + digits) == Some(&b']') {
+                    out.push('*');
+                    rest.nth(digits - 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_same_field_has_one_number_in_lists_of_any_length() {
+        let mut comparer = Comparer::default();
+        let mut found = vec![];
+        let (one, two) = (r#"{"a":[{"b":1}]}"#, r#"{"a":[{"b":2}]}"#);
+        comparer.losses(Answer::json(one), Answer::json(two), &mut found);
+        let first = found[0];
+        assert_eq!(
+            (found.len(), first.kind, first.weight),
+            (1, DiffKind::Value, 1.0)
+        );
+        let (one, two) = (r#"{"a":[{"b":1},{"b":3}]}"#, r#"{"a":[{"b":1},{"b":2}]}"#);
+        comparer.losses(Answer::json(one), Answer::json(two), &mut found);
+        assert_eq!(found, [first]);
+        comparer.losses(
+            Answer::json(r#"{"a":1}"#),
+            Answer::json(r#"{"a":2}"#),
+            &mut found,
+        );
+        assert_ne!(found[0].id, first.id);
+    }
+
+    #[test]
+    fn positions_leave_a_path() {
+        assert_eq!(general_path("$.a[0].b[12]"), "$.a[*].b[*]");
+        assert_eq!(
+            general_path(r#"$["odd [3] \"key"][4]"#),
+            r#"$["odd [3] \"key"][*]"#
+        );
+        assert_eq!(general_path("$"), "$");
+    }
+
+    proptest! {
+        #[test]
+        fn losses_stand_in_the_order_of_the_explanation(a in "\\PC{0,30}", b in "\\PC{0,30}", c in 0u8..4) {
+            let wrap = |text: &str| match c {
+                0 => serde_free(text),
+                1 => format!("[{},1,2]", serde_free(text)),
+                2 => format!("{{\"k\":{},\"l\":[]}}", serde_free(text)),
+                _ => text.to_owned(),
+            };
+            let (a, b) = (wrap(&a), wrap(&b));
+            let mut comparer = Comparer::default();
+            let mut found = vec![];
+            let gap = comparer.losses(Answer::json(&a), Answer::json(&b), &mut found);
+            let diff = comparer.diff(Answer::json(&a), Answer::json(&b), LOSSES_KEPT);
+            prop_assert_eq!(gap, diff.gap);
+            let kinds: Vec<_> = diff.paths.iter().map(|p| (p.kind, p.weight)).collect();
+            prop_assert_eq!(found.iter().map(|l| (l.kind, l.weight)).collect::<Vec<_>>(), kinds);
+        }
+    }
+
+    /// A JSON string.
+    fn serde_free(text: &str) -> String {
+        let escaped: String = text
+            .chars()
+            .flat_map(|c| match c {
+                '"' | '\\' => vec!['\\', c],
+                c => vec![c],
+            })
+            .collect();
+        format!("\"{escaped}\"")
+    }
+}

@@ -1,0 +1,67 @@
+//! `compare_runs`: all runs of a trajectory, side by side, call by call.
+
+mod evidence;
+mod input;
+mod output;
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use fidelake_core::gap::{Comparer, compare_runs};
+
+use super::aggregate::collecting;
+use super::settings::Settings;
+use super::{Doc, Function};
+use evidence::Samples;
+use input::Input;
+use output::Output;
+
+const DOC: Doc = Doc {
+    name: "compare_runs",
+    signature: "compare_runs(environment, trajectory_key bigint, arm, repeat int, turn int, index int, name, call_key, arguments, structured, content, structured_rule, truncated boolean, outcome, state, state_hash, latency_ms double, sim_0 int, sim_1 int, real_0 int, real_1 int) -> list<struct<slot, turn, index, api, ...>>",
+    doc: "All runs of one trajectory side by side: gives every call a slot (the same call has the same slot in every run), compares the pairs of runs there in every component (obs, act, outcome, state, latency), takes off the arms' own noise, and traces each divergence of the first runs to its root. `sim_0` to `real_1` are the first two repeats of each arm. The columns are those of `call_gaps`; `COMPONENT_00` and `COMPONENT_11` are the distances of the first and the second runs, `evidence` a sample of differing values.",
+    example: r#"SELECT compare_runs('e', CAST(1 AS BIGINT), arm, z, z, z, 'f', 'x', '{}', answer, NULL, 'json', false, 'ok', NULL, NULL, NULL, z, NULL, z, NULL)[1]['obs_raw'] AS gap FROM (VALUES ('sim', '{"a":1,"b":1}', CAST(0 AS INT)), ('real', '{"a":1,"b":2}', CAST(0 AS INT))) AS t(arm, answer, z)"#,
+    gives: "0.5",
+};
+
+/// The function, by the rules and the knowledge of one lake.
+pub(super) fn function(settings: &Arc<Settings>) -> Function {
+    use DataType::{Boolean, Float64, Int32, Int64, Utf8View as Text};
+    let arguments = vec![
+        Text, Int64, Text, Int32, Int32, Int32, Text, Text, Text, Text, Text, Text, Boolean, Text,
+        Text, Text, Float64, Int32, Int32, Int32, Int32,
+    ];
+    let settings = Arc::clone(settings);
+    collecting(DOC, arguments, output::list_type(), move |columns, ends| {
+        compare(&settings, columns, ends)
+    })
+}
+
+fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
+    let input = Input::new(columns)?;
+    let mut output = Output::default();
+    let mut samples = Samples::new(settings);
+    let mut comparer = Comparer::default();
+    // In the order of the trajectories, so that the same samples are taken whatever
+    // the order of the rows.
+    let mut order: Vec<usize> = (0..ends.len().saturating_sub(1)).collect();
+    order.sort_by_key(|&group| (input.trajectory(ends[group]), group));
+    let mut calls = Vec::new();
+    for group in order {
+        let rows = ends[group]..ends[group + 1];
+        let environment = input.environment(rows.start);
+        calls.clear();
+        calls.extend(rows.clone().filter_map(|row| input.call(row)));
+        let firsts = input.firsts(rows.start);
+        let learned = |api: &str| settings.learned(environment, api);
+        let gaps = compare_runs(&calls, firsts, &learned, &mut comparer);
+        for gap in &gaps {
+            let found = samples.take(environment, &calls, gap, &mut comparer);
+            output.push(gap, &found);
+        }
+        output.end_group(group);
+    }
+    output.finish()
+}
