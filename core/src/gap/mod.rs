@@ -41,7 +41,7 @@ pub use diff::{Diff, PathDiff, SHOWN_CHARS};
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;
-pub use noise::{ArmNoise, Corrected, Noise, correct};
+pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, energy_gap};
 pub use observation::{Comparer, ObsGap, observation};
 pub use reward::{Judged, VerdictGap, acceptance_distance, is_refusal, verdict_gap};
 pub use tokens::text_similarity;
