@@ -15,12 +15,14 @@ mod identifiers;
 mod leaf;
 mod noise;
 mod observation;
+mod repeats;
 mod reward;
 mod scan;
 mod schema;
 mod side;
 mod tokens;
 mod transition;
+mod verdicts;
 mod walk;
 mod words;
 
@@ -28,6 +30,8 @@ mod words;
 mod figures;
 #[cfg(test)]
 mod observation_tests;
+#[cfg(test)]
+mod repeats_tests;
 
 pub use advantage::{
     Advantages, EPSILON, EQUAL_REWARDS, Group, WeightScale, effective_size, group_advantages,
@@ -43,10 +47,15 @@ pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;
 pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, energy_gap};
 pub use observation::{Comparer, ObsGap, observation};
+pub use repeats::{
+    Idempotency, ReadAfterWrite, Repeat, RepeatCall, idempotency_distance,
+    read_after_write_distance, repeats, says_nothing,
+};
 pub use reward::{Judged, VerdictGap, acceptance_distance, is_refusal, verdict_gap};
 pub use tokens::text_similarity;
 pub use transition::{
     Component, LATENCY_FLOOR_MS, StateAfter, Transition, compose, latency_distance,
     outcome_distance, state_distance,
 };
+pub use verdicts::{Verdict, verdicts_gap};
 pub use words::{REWARD_WORDS, REWARD_WORDS_BESIDE_USE, USE_WORDS};
