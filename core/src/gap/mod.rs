@@ -13,6 +13,7 @@ mod diff;
 mod gate;
 mod identifiers;
 mod leaf;
+mod learned;
 mod noise;
 mod observation;
 mod repeats;
@@ -45,6 +46,7 @@ pub use diff::{Diff, PathDiff, SHOWN_CHARS};
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;
+pub use learned::NoiseSums;
 pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, energy_gap};
 pub use observation::{Comparer, ObsGap, observation};
 pub use repeats::{
