@@ -14,9 +14,17 @@ mod dual;
 mod gate;
 mod identifiers;
 mod leaf;
+mod learned;
 mod noise;
 mod observation;
-mod paths;
+pub use learned::NoiseSums;
+pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, correct_pairs, energy_gap};
+pub use observation::{Comparer, ObsGap, observation};
+pub use paths::{LOSSES_KEPT, PathLoss, general_path};
+pub use repeats::{
+    Idempotency, ReadAfterWrite, Repeat, RepeatCall, idempotency_distance,
+    read_after_write_distance, repeats, says_nothing,
+};
 mod reward;
 mod scan;
 mod schema;
@@ -24,6 +32,7 @@ mod side;
 mod slots;
 mod tokens;
 mod transition;
+mod verdicts;
 mod walk;
 mod words;
 
@@ -31,6 +40,8 @@ mod words;
 mod figures;
 #[cfg(test)]
 mod observation_tests;
+#[cfg(test)]
+mod repeats_tests;
 
 pub use advantage::{
     Advantages, EPSILON, EQUAL_REWARDS, Group, WeightScale, effective_size, group_advantages,
@@ -45,9 +56,19 @@ pub use dual::{Firsts, Learned, PARTS, Part, RunCall, SlotGap, compare_runs};
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;
+<<<<<<< HEAD
 pub use noise::{ArmNoise, Corrected, Noise, correct, correct_pairs};
 pub use observation::{Comparer, ObsGap, observation};
 pub use paths::{LOSSES_KEPT, PathLoss, general_path};
+=======
+pub use learned::NoiseSums;
+pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, energy_gap};
+pub use observation::{Comparer, ObsGap, observation};
+pub use repeats::{
+    Idempotency, ReadAfterWrite, Repeat, RepeatCall, idempotency_distance,
+    read_after_write_distance, repeats, says_nothing,
+};
+>>>>>>> 7755eac115647178983230236ffa29de7dd72b6c
 pub use reward::{Judged, VerdictGap, acceptance_distance, is_refusal, verdict_gap};
 pub use slots::slots;
 pub use tokens::text_similarity;
@@ -55,4 +76,5 @@ pub use transition::{
     Component, LATENCY_FLOOR_MS, StateAfter, Transition, compose, latency_distance,
     outcome_distance, state_distance,
 };
+pub use verdicts::{Verdict, verdicts_gap};
 pub use words::{REWARD_WORDS, REWARD_WORDS_BESIDE_USE, USE_WORDS};

@@ -9,7 +9,7 @@
 //! `measured`: a simulator that repeats itself exactly would otherwise vouch for
 //! a real world that nobody ran twice.
 
-use crate::stats::mean;
+use crate::stats::{CallSums, Delta, mean};
 
 /// Where the noise of a call comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,6 +141,41 @@ pub fn correct_pairs(
     Some(found)
 }
 
+/// The noise-corrected gap of two samples of runs in the energy form (Szekely and
+/// Rizzo 2013), one call or whole trajectories alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EnergyGap {
+    /// D, C and what they are made of.
+    pub corrected: Corrected,
+    /// `clip(D / C, 0, 1)`; saturated for a C below 0.2.
+    pub gap: Delta,
+}
+
+/// [`correct`] with the arms' own repeats, and the gap of it alone. `sr`: distances
+/// in `[0,1]` of all pairs of a sim and a real run; `ss`, `rr`: of all distinct
+/// pairs within an arm, empty where it was not repeated. `None` if `sr` is empty.
+///
+/// For aggregates sum D and C instead (`stats::CallSums`): the mean of floored
+/// gaps is not the gap of the whole.
+///
+/// ```
+/// use fidelake_core::{gap::energy_gap, stats::Delta};
+/// // D = .7 - (.2 + .4) / 2 = .4, C = 1 - .3 = .7.
+/// let found = energy_gap(&[0.6, 0.8], &[0.2], &[0.4]).unwrap();
+/// assert!((found.corrected.gap_raw - 0.4).abs() < 1e-12);
+/// assert!((found.gap.value().unwrap() - 4.0 / 7.0).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn energy_gap(sr: &[f64], ss: &[f64], rr: &[f64]) -> Option<EnergyGap> {
+    let corrected = correct(sr, ArmNoise::Own(ss), ArmNoise::Own(rr))?;
+    let mut sums = CallSums::default();
+    sums.add(1.0, corrected.gap_raw, corrected.reliability);
+    Some(EnergyGap {
+        corrected,
+        gap: sums.delta(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +226,15 @@ mod tests {
             found(&[0.5], &[0.25], &[], [Some(0.9), Some(0.25)]),
             Some((0.25, 0.75, Noise::Learned))
         );
+    }
+
+    #[test]
+    fn energy_is_floored_and_saturates() {
+        let gap = |sr: &[f64], own: &[f64]| energy_gap(sr, own, own).unwrap().gap;
+        assert_eq!(gap(&[0.1], &[0.3]), Delta::Known(0.0));
+        assert_eq!(gap(&[1.0], &[]), Delta::Known(1.0));
+        assert_eq!(gap(&[1.0], &[0.9]), Delta::Saturated);
+        assert_eq!(energy_gap(&[], &[0.1], &[0.1]), None);
     }
 
     proptest! {

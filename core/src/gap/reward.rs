@@ -22,7 +22,9 @@ pub struct VerdictGap {
     pub reward: Option<f64>,
     /// 1 if success differs.
     pub success: Option<f64>,
-    /// Mean over all criteria of either run; one that is scored in one run only counts 1.
+    /// Mean absolute difference over the criteria of either run; one that is scored
+    /// in one run only counts 1. Unknown if a run has none: a judge who gave no
+    /// criteria did not contradict those of the other run.
     pub criteria: Option<f64>,
     /// Mean of the parts that are known.
     pub distance: f64,
@@ -30,7 +32,8 @@ pub struct VerdictGap {
 
 /// The distance of two verdicts of the same judge. `scale` is the range of this
 /// judge's rewards (1 for rewards in `[0,1]`; not positive counts as 1). A part is
-/// known if both runs have it, `criteria` if either has; `None` if none is.
+/// known if both runs have it; `None` if none is. Several judges or runs:
+/// [`super::verdicts_gap`].
 #[must_use]
 pub fn verdict_gap(left: &Judged<'_>, right: &Judged<'_>, scale: f64) -> Option<VerdictGap> {
     let scale = if scale > 0.0 { scale } else { 1.0 };
@@ -54,6 +57,9 @@ pub fn verdict_gap(left: &Judged<'_>, right: &Judged<'_>, scale: f64) -> Option<
 }
 
 fn criteria(left: &[(&str, f64)], right: &[(&str, f64)]) -> Option<f64> {
+    if left.is_empty() || right.is_empty() {
+        return None;
+    }
     let find = |list: &[(&str, f64)], name: &str| {
         list.iter()
             .find(|(n, _)| *n == name)
@@ -110,6 +116,13 @@ mod tests {
         };
         assert_eq!(verdict_gap(&only, &right, 10.0).unwrap().reward, Some(0.25));
         assert_eq!(verdict_gap(&Judged::default(), &only, 1.0), None);
+        // Silence about criteria is no contradiction.
+        assert_eq!(verdict_gap(&only, &right, 10.0).unwrap().criteria, None);
+        let silent = Judged {
+            criteria: &[],
+            ..left
+        };
+        assert_eq!(verdict_gap(&silent, &left, 1.0).unwrap().distance, 0.0);
     }
 
     #[test]
@@ -127,7 +140,8 @@ mod tests {
         fn symmetric_and_bounded(a in prop::option::of(-2.0f64..2.0), b in prop::option::of(-2.0f64..2.0), s in any::<Option<bool>>(), c in 0.0f64..1.0) {
             let scores = [("x", c)];
             let left = Judged { reward: a, success: s, criteria: &scores };
-            let right = Judged { reward: b, success: Some(true), criteria: &[] };
+            let other = [("x", 0.5), ("y", 1.0)];
+            let right = Judged { reward: b, success: Some(true), criteria: &other };
             let gap = verdict_gap(&left, &right, 1.0).unwrap();
             prop_assert!((0.0..=1.0).contains(&gap.distance));
             prop_assert_eq!(gap.distance, verdict_gap(&right, &left, 1.0).unwrap().distance);

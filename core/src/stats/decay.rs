@@ -9,6 +9,42 @@ use super::ratio::{Delta, SATURATED_BELOW};
 /// The published decay per turn.
 pub const GAMMA: f64 = 0.95;
 
+/// The weight `gamma^(T - t)` of a call at turn `turn` (t) of a trajectory whose
+/// last turn is `last_turn` (T), in `[0,1]`: 1 at the end. `None` for a turn
+/// after the last one and for a `gamma` outside (0,1].
+#[must_use]
+pub fn temporal_weight(turn: i64, last_turn: i64, gamma: f64) -> Option<f64> {
+    let turns = last_turn.checked_sub(turn).filter(|&turns| turns >= 0)?;
+    (gamma > 0.0 && gamma <= 1.0).then(|| power(gamma, turns))
+}
+
+/// The unnormalised sum of w d over the calls (turn, distance d in `[0,1]`) of
+/// one trajectory, in any order; T is the latest turn among them. For one call a
+/// turn in `[0, 1/(1 - gamma))`: long trajectories score higher, as in the seed
+/// (`delta_beh`). `None` without calls or for a `gamma` outside (0,1].
+///
+/// ```
+/// use fidelake_core::stats::behavior_gap;
+/// // .5^2 x 1 + .5 x 0 + 1 x .5.
+/// assert_eq!(behavior_gap([(1, 1.0), (2, 0.0), (3, 0.5)], 0.5), Some(0.75));
+/// ```
+#[must_use]
+pub fn behavior_gap(calls: impl IntoIterator<Item = (i64, f64)>, gamma: f64) -> Option<f64> {
+    if gamma.is_nan() || gamma <= 0.0 || gamma > 1.0 {
+        return None;
+    }
+    let mut sums = DecaySums::new(gamma);
+    for (turn, distance) in calls {
+        sums.add(turn, 0.0, 0.0, distance);
+    }
+    sums.t_max.map(|_| sums.behaviour())
+}
+
+fn power(gamma: f64, turns: i64) -> f64 {
+    // Beyond this many turns the weight is 0 anyway.
+    gamma.powi(i32::try_from(turns).unwrap_or(i32::MAX))
+}
+
 /// Mergeable sums of one trajectory: values agree to 1e-12 in any merge order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecaySums {
@@ -51,17 +87,14 @@ impl DecaySums {
 
     fn join(&mut self, t: i64, sums: [f64; 4]) {
         let latest = self.t_max.map_or(t, |max| max.max(t));
-        let own = self.t_max.map_or(0.0, |max| self.power(latest - max));
-        let new = self.power(latest - t);
+        let own = self
+            .t_max
+            .map_or(0.0, |max| power(self.gamma, latest.saturating_sub(max)));
+        let new = power(self.gamma, latest.saturating_sub(t));
         for (sum, term) in self.sums.iter_mut().zip(sums) {
             *sum = *sum * own + term * new;
         }
         self.t_max = Some(latest);
-    }
-
-    fn power(&self, turns: i64) -> f64 {
-        // Beyond this many turns the weight is 0 anyway.
-        self.gamma.powi(i32::try_from(turns).unwrap_or(i32::MAX))
     }
 
     /// `clip(sum w D / sum w C, 0, 1)`.
@@ -116,7 +149,26 @@ mod tests {
         assert_eq!(DecaySums::default().delta(), Delta::Empty);
     }
 
+    #[test]
+    fn weights_by_hand() {
+        assert_eq!(temporal_weight(3, 3, GAMMA), Some(1.0));
+        assert_eq!(temporal_weight(1, 3, 0.5), Some(0.25));
+        assert_eq!(temporal_weight(4, 3, GAMMA), None);
+        assert_eq!(temporal_weight(i64::MIN, i64::MAX, GAMMA), None);
+        assert_eq!(temporal_weight(0, i64::MAX, GAMMA), Some(0.0));
+        assert_eq!(temporal_weight(1, 1, f64::NAN), None);
+        assert_eq!(behavior_gap([], GAMMA), None);
+        assert_eq!(behavior_gap([(1, 1.0)], 0.0), None);
+    }
+
     proptest! {
+        #[test]
+        fn behavior_is_the_weighted_sum(calls in prop::collection::vec((-20i64..300, 0.0f64..1.0), 1..40)) {
+            let last = calls.iter().map(|c| c.0).max().unwrap();
+            let direct: f64 = calls.iter().map(|&(t, d)| temporal_weight(t, last, GAMMA).unwrap() * d).sum();
+            prop_assert!((behavior_gap(calls.iter().copied(), GAMMA).unwrap() - direct).abs() < 1e-10);
+        }
+
         #[test]
         fn order_does_not_matter(
             calls in prop::collection::vec((0i64..300, -1.0f64..1.0, 0.2f64..1.0), 1..40),

@@ -1,13 +1,17 @@
-//! Order-free sums, ratio estimators, intervals.
+//! Order-free sums, ratio estimators, intervals, distances of samples.
 
 mod basics;
 mod decay;
+mod divergence;
 mod ratio;
 mod student;
 mod sum;
 
 pub use basics::{TrajectorySe, quantile, sigmoid};
-pub use decay::{DecaySums, GAMMA};
-pub use ratio::{CallSums, Delta, MIN_TRAJECTORIES, RatioEstimate, RatioSums, SATURATED_BELOW};
+pub use decay::{DecaySums, GAMMA, behavior_gap, temporal_weight};
+pub use divergence::{MIN_PER_ARM, js_divergence, wasserstein1};
+pub use ratio::{
+    CallSums, Delta, MIN_TRAJECTORIES, RatioEstimate, RatioSums, SATURATED_BELOW, Unfloored,
+};
 pub use student::{student_cdf, student_quantile};
 pub use sum::{ExactSum, mean};

@@ -99,6 +99,29 @@ pub struct RatioEstimate {
     pub trajectories: u64,
 }
 
+/// The same estimate before it is floored: what is added up, compared and tested
+/// ("does the interval cover 0?"). Never what is shown as a gap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unfloored {
+    /// `sum w D / sum w C`; below 0 where the arms differ less than from themselves.
+    pub ratio: f64,
+    /// Its standard error, clustered by trajectory; `None` below 5 trajectories.
+    pub se: Option<f64>,
+    /// Number of trajectories M.
+    pub trajectories: u64,
+}
+
+impl Unfloored {
+    /// Interval of Student t with M - 1 degrees of freedom at a confidence
+    /// `level` in (0,1), not cut; `None` without a standard error.
+    #[must_use]
+    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+        let t = student_quantile(0.5 + level / 2.0, self.trajectories as f64 - 1.0)?;
+        let half = t * self.se?;
+        Some((self.ratio - half, self.ratio + half))
+    }
+}
+
 impl RatioSums {
     /// One trajectory, whole: all its calls of the region.
     pub fn add(&mut self, calls: &CallSums) {
@@ -125,25 +148,38 @@ impl RatioSums {
     pub fn estimate(&self) -> RatioEstimate {
         let delta = self.total.delta();
         let (c, w) = (self.total.c.value(), self.total.w.value());
-        let se = delta
-            .value()
-            .filter(|_| self.trajectories >= MIN_TRAJECTORIES)
-            .map(|delta| {
-                // sum e^2 = dd - 2 Delta dc + Delta^2 cc, summed exactly: the terms cancel.
-                let mut squares = self.dd.clone();
-                squares.add_scaled(-2.0 * delta, &self.dc);
-                let mut once = ExactSum::default();
-                once.add_scaled(delta, &self.cc);
-                squares.add_scaled(delta, &once);
-                let m = self.trajectories as f64;
-                (m / (m - 1.0) * squares.value().max(0.0)).sqrt() / c
-            });
         RatioEstimate {
             delta,
-            se,
+            se: delta.value().and_then(|delta| self.se_around(delta)),
             mean_reliability: (w > 0.0).then(|| c / w),
             trajectories: self.trajectories,
         }
+    }
+
+    /// The estimate before the floor; `None` without weight or if saturated.
+    #[must_use]
+    pub fn unfloored(&self) -> Option<Unfloored> {
+        self.total.delta().value()?;
+        let ratio = self.total.d.value() / self.total.c.value();
+        Some(Unfloored {
+            ratio,
+            se: self.se_around(ratio),
+            trajectories: self.trajectories,
+        })
+    }
+
+    fn se_around(&self, delta: f64) -> Option<f64> {
+        if self.trajectories < MIN_TRAJECTORIES {
+            return None;
+        }
+        // sum e^2 = dd - 2 Delta dc + Delta^2 cc, summed exactly: the terms cancel.
+        let mut squares = self.dd.clone();
+        squares.add_scaled(-2.0 * delta, &self.dc);
+        let mut once = ExactSum::default();
+        once.add_scaled(delta, &self.cc);
+        squares.add_scaled(delta, &once);
+        let m = self.trajectories as f64;
+        Some((m / (m - 1.0) * squares.value().max(0.0)).sqrt() / self.total.c.value())
     }
 
     /// The state as floats: M, then for each of the six sums its number of parts and the parts.
@@ -242,6 +278,21 @@ mod tests {
         assert_eq!(sums.estimate().se, None);
         sums.add(&trajectory(&[(1.0, 0.1, 1.0)]));
         assert!(sums.estimate().se.unwrap() < 1e-12);
+    }
+
+    #[test]
+    fn below_zero_by_hand() {
+        // D = -.5 once in five, C = 1: ratio -.1, e as in the region above.
+        let mut sums = RatioSums::default();
+        for d in [0.0, 0.0, 0.0, 0.0, -0.5] {
+            sums.add(&trajectory(&[(1.0, d, 1.0)]));
+        }
+        let found = sums.unfloored().unwrap();
+        assert!((found.ratio + 0.1).abs() < 1e-15 && (found.se.unwrap() - 0.1).abs() < 1e-12);
+        let (low, high) = found.interval(0.95).unwrap();
+        assert!((low + 0.377_644_510_519_779).abs() < 1e-9 && high > 0.17);
+        assert_eq!(sums.estimate().delta, Delta::Known(0.0));
+        assert_eq!(RatioSums::default().unfloored(), None);
     }
 
     fn call() -> impl Strategy<Value = (f64, f64, f64)> {
