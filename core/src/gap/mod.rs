@@ -17,14 +17,8 @@ mod leaf;
 mod learned;
 mod noise;
 mod observation;
-pub use learned::NoiseSums;
-pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, correct_pairs, energy_gap};
-pub use observation::{Comparer, ObsGap, observation};
-pub use paths::{LOSSES_KEPT, PathLoss, general_path};
-pub use repeats::{
-    Idempotency, ReadAfterWrite, Repeat, RepeatCall, idempotency_distance,
-    read_after_write_distance, repeats, says_nothing,
-};
+mod paths;
+mod repeats;
 mod reward;
 mod scan;
 mod schema;
@@ -56,19 +50,14 @@ pub use dual::{Firsts, Learned, PARTS, Part, RunCall, SlotGap, compare_runs};
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;
-<<<<<<< HEAD
-pub use noise::{ArmNoise, Corrected, Noise, correct, correct_pairs};
+pub use learned::NoiseSums;
+pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, correct_pairs, energy_gap};
 pub use observation::{Comparer, ObsGap, observation};
 pub use paths::{LOSSES_KEPT, PathLoss, general_path};
-=======
-pub use learned::NoiseSums;
-pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, energy_gap};
-pub use observation::{Comparer, ObsGap, observation};
 pub use repeats::{
     Idempotency, ReadAfterWrite, Repeat, RepeatCall, idempotency_distance,
     read_after_write_distance, repeats, says_nothing,
 };
->>>>>>> 7755eac115647178983230236ffa29de7dd72b6c
 pub use reward::{Judged, VerdictGap, acceptance_distance, is_refusal, verdict_gap};
 pub use slots::slots;
 pub use tokens::text_similarity;
