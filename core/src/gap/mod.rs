@@ -46,7 +46,9 @@ pub use answer::{Answer, CosmeticWeights, DiffKind, Form, Kinds, Rules};
 pub use cascade::{Along, CallEvidence, Cause, Named, along, causes, is_flaky};
 pub use catalog::{CatalogGap, Tool, ToolGap, ToolMatch, catalog_gap};
 pub use diff::{Diff, PathDiff, SHOWN_CHARS};
-pub use dual::{Firsts, Learned, PARTS, Part, RunCall, SlotGap, compare_runs};
+pub use dual::{
+    Firsts, Knowledge, Learned, NoKnowledge, PARTS, Part, RunCall, SlotGap, compare_runs,
+};
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;
 pub use leaf::SHORT_CHARS;

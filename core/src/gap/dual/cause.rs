@@ -1,6 +1,6 @@
 //! Which divergence of the first runs explains which.
 
-use super::{RunCall, SlotGap};
+use super::{Knowledge, RunCall, SlotGap};
 use crate::gap::answer::DiffKind;
 use crate::gap::cascade::{CallEvidence, Named, causes};
 use crate::gap::identifiers::identifiers;
@@ -12,17 +12,22 @@ use crate::json::key::Key;
 const LOOKED_AT: usize = 200;
 
 /// Fills in the causes.
-pub(super) fn trace(calls: &[RunCall<'_>], gaps: &mut [SlotGap<'_>], comparer: &mut Comparer) {
-    let evidence: Vec<CallEvidence<'_>> = gaps.iter().map(|gap| evidence(calls, gap)).collect();
+pub(super) fn trace(
+    calls: &[RunCall<'_>],
+    gaps: &mut [SlotGap<'_>],
+    knowledge: &dyn Knowledge,
+    comparer: &mut Comparer,
+) {
+    let evidence: Vec<CallEvidence<'_>> = gaps.iter().map(|gap| evidence(gap, knowledge)).collect();
     let found = causes(&evidence, |at| named(calls, &gaps[at], comparer));
     for (gap, cause) in gaps.iter_mut().zip(found) {
         gap.cause = cause;
     }
 }
 
-fn evidence<'a>(calls: &[RunCall<'_>], gap: &SlotGap<'a>) -> CallEvidence<'a> {
+fn evidence<'a>(gap: &SlotGap<'a>, knowledge: &dyn Knowledge) -> CallEvidence<'a> {
     let [sim, real] = gap.outcomes;
-    let [obs, _, outcome, state, _] = &gap.parts;
+    let [obs, _, outcome, state, ..] = &gap.parts;
     let answer_differs = match (sim, real) {
         // Another outcome is another answer; a call that one arm lacks is none.
         (Some(a), Some(b)) if a == b => obs.distance.is_some_and(|d| d > 0.0),
@@ -35,11 +40,7 @@ fn evidence<'a>(calls: &[RunCall<'_>], gap: &SlotGap<'a>) -> CallEvidence<'a> {
         flaky: obs.is_flaky() || outcome.is_flaky(),
         outcome_differs: sim != real,
         state_differs: state.distance.map(|d| d > 0.0),
-        mutates: gap
-            .firsts
-            .iter()
-            .flatten()
-            .find_map(|&row| calls[row].mutates),
+        mutates: knowledge.mutates(gap.api),
         shape: shape(gap, sim, real),
     }
 }

@@ -6,18 +6,22 @@
 //! their roots ([`super::causes`]).
 
 mod cause;
+mod knowledge;
 mod part;
+mod run;
 
 use super::align::CallRef;
 use super::answer::{Answer, Kinds};
 use super::cascade::Cause;
 use super::observation::{Comparer, ObsGap};
 use super::paths::PathLoss;
+use super::repeats::{Repeat, idempotency_distance, read_after_write_distance};
 use super::reward::acceptance_distance;
 use super::slots::slots;
 use super::transition::{StateAfter, latency_distance, outcome_distance, state_distance};
 use crate::model::Arm;
 use crate::stats::{GAMMA, mean};
+pub use knowledge::{Knowledge, NoKnowledge};
 pub use part::{Learned, Part};
 
 /// One call of one run.
@@ -45,8 +49,6 @@ pub struct RunCall<'a> {
     pub state: StateAfter<'a>,
     /// Time taken.
     pub latency_ms: Option<f64>,
-    /// Whether the tool may change something, where declared.
-    pub mutates: Option<bool>,
 }
 
 /// The first two repeats of each arm; further ones count in the noise only.
@@ -59,7 +61,15 @@ pub struct Firsts {
 }
 
 /// The components that are measured call by call, in the order of [`SlotGap::parts`].
-pub const PARTS: [&str; 5] = ["obs", "act", "outcome", "state", "latency"];
+pub const PARTS: [&str; 7] = [
+    "obs",
+    "act",
+    "outcome",
+    "state",
+    "idempotency",
+    "read_after_write",
+    "latency",
+];
 
 /// One call of a trajectory over all its runs.
 #[derive(Clone, Debug)]
@@ -81,7 +91,7 @@ pub struct SlotGap<'a> {
     /// Why the first runs differ here.
     pub cause: Cause,
     /// The components.
-    pub parts: [Part; 5],
+    pub parts: [Part; 7],
     /// Mean over the pairs between the arms, of answers: by mass, the part from
     /// structure, the part from values, confidence.
     pub answers: [Option<f64>; 4],
@@ -91,6 +101,8 @@ pub struct SlotGap<'a> {
     pub paths: Vec<PathLoss>,
     /// Mean latency on sim and on real.
     pub latency_ms: [Option<f64>; 2],
+    /// Calls from a write until it shows in reads, mean over the runs of sim and of real.
+    pub visible_after: [Option<f64>; 2],
     /// The first runs' calls, as places in the input.
     pub firsts: [Option<usize>; 2],
 }
@@ -100,16 +112,25 @@ pub struct SlotGap<'a> {
 pub fn compare_runs<'a>(
     calls: &[RunCall<'a>],
     firsts: Firsts,
-    learned: &dyn Fn(&str) -> Learned,
+    knowledge: &dyn Knowledge,
     comparer: &mut Comparer,
 ) -> Vec<SlotGap<'a>> {
-    let members = members(calls);
+    let order = run::order(calls);
+    let runs = run::runs(calls, &order, knowledge);
+    let members = members(calls, &order);
     let last_turn = members
         .iter()
         .filter_map(|rows| rows.first())
         .map(|&row| calls[row].turn)
         .max()
         .unwrap_or_default();
+    let pairs = Pairs {
+        calls,
+        of_run: &runs,
+        // What was learned from others is for those without repeats of their own.
+        own_noise: firsts.sim[1].is_some() && firsts.real[1].is_some(),
+        knowledge,
+    };
     let mut out: Vec<SlotGap<'a>> = Vec::with_capacity(members.len());
     for (slot, rows) in members.iter().enumerate() {
         let Some(&head) = rows.first() else { continue };
@@ -127,42 +148,45 @@ pub fn compare_runs<'a>(
             let known: Vec<f64> = of(arm).filter_map(|&row| calls[row].latency_ms).collect();
             mean(&known)
         };
-        let runs = |arm| u32::try_from(of(arm).count()).unwrap_or(u32::MAX);
+        let visible = |arm| {
+            let reads = of(arm).filter_map(|&row| runs[row].repeat.read_after_write);
+            let delays: Vec<f64> = reads
+                .filter_map(|read| read.delay_calls)
+                .map(|calls| calls as f64)
+                .collect();
+            mean(&delays)
+        };
+        let count = |arm| u32::try_from(of(arm).count()).unwrap_or(u32::MAX);
         let mut gap = SlotGap {
             slot,
             turn: head.turn,
             index: head.index,
             api: head.name,
-            runs: [runs(Arm::Sim), runs(Arm::Real)],
+            runs: [count(Arm::Sim), count(Arm::Real)],
             outcomes: heads.map(|row| row.and_then(|row| calls[row].outcome)),
             weight: GAMMA.powi(last_turn - head.turn),
             cause: Cause::None,
-            parts: [Part::default(); 5],
+            parts: [Part::default(); 7],
             answers: [None; 4],
             kinds: None,
             paths: Vec::new(),
             latency_ms: [latency(Arm::Sim), latency(Arm::Real)],
+            visible_after: [visible(Arm::Sim), visible(Arm::Real)],
             firsts: heads,
         };
         let seconds = [
             first(Arm::Sim, firsts.sim[1]),
             first(Arm::Real, firsts.real[1]),
         ];
-        compare_slot(calls, rows, seconds, learned, comparer, &mut gap);
+        pairs.compare(rows, seconds, comparer, &mut gap);
         out.push(gap);
     }
-    cause::trace(calls, &mut out, comparer);
+    cause::trace(calls, &mut out, knowledge, comparer);
     out
 }
 
 /// The calls of every slot, in the order of the runs: sim first, by repeat.
-fn members(calls: &[RunCall<'_>]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..calls.len()).collect();
-    let place = |&row: &usize| {
-        let call = &calls[row];
-        (call.arm == Arm::Real, call.repeat, call.turn, call.index)
-    };
-    order.sort_by_key(place);
+fn members(calls: &[RunCall<'_>], order: &[usize]) -> Vec<Vec<usize>> {
     let same_run =
         |&a: &usize, &b: &usize| (calls[a].arm, calls[a].repeat) == (calls[b].arm, calls[b].repeat);
     let runs: Vec<Vec<CallRef<'_>>> = order
@@ -221,70 +245,87 @@ impl Memo {
     }
 }
 
-fn compare_slot(
-    calls: &[RunCall<'_>],
-    rows: &[usize],
-    seconds: [Option<usize>; 2],
-    learned: &dyn Fn(&str) -> Learned,
-    comparer: &mut Comparer,
-    out: &mut SlotGap<'_>,
-) {
-    // By component, then: between the arms, within sim, within real.
-    let mut distances: [[Vec<f64>; 3]; 5] = Default::default();
-    let mut answers: [Vec<f64>; 4] = Default::default();
-    let mut memo = Memo::new(calls, rows);
-    for a in 0..rows.len() {
-        for b in a + 1..rows.len() {
-            let (left, right) = (&calls[rows[a]], &calls[rows[b]]);
-            let kind = match (left.arm, right.arm) {
-                (Arm::Sim, Arm::Real) | (Arm::Real, Arm::Sim) => 0,
-                (Arm::Sim, Arm::Sim) => 1,
-                (Arm::Real, Arm::Real) => 2,
-            };
-            let here = [Some(rows[a]), Some(rows[b])];
-            let (is_00, is_11) = (here == out.firsts, here == seconds);
-            // Answers are compared only where both worlds say the same of the call:
-            // another outcome is a difference of transition, not of observation.
-            let outcomes = left.outcome.zip(right.outcome);
-            let answer = outcomes.filter(|(a, b)| a == b).map(|_| {
-                if is_00 {
-                    let gap = comparer.losses(left.answer, right.answer, &mut out.paths);
-                    out.kinds = Some(gap.kinds);
-                    return memo.gap(a, b, || gap);
+/// What the pairs of runs at a slot have in common.
+struct Pairs<'p> {
+    calls: &'p [RunCall<'p>],
+    of_run: &'p [run::Known<'p>],
+    own_noise: bool,
+    knowledge: &'p dyn Knowledge,
+}
+
+impl Pairs<'_> {
+    fn compare(
+        &self,
+        rows: &[usize],
+        seconds: [Option<usize>; 2],
+        comparer: &mut Comparer,
+        out: &mut SlotGap<'_>,
+    ) {
+        let calls = self.calls;
+        // By component, then: between the arms, within sim, within real.
+        let mut distances: [[Vec<f64>; 3]; 7] = Default::default();
+        let mut answers: [Vec<f64>; 4] = Default::default();
+        let mut memo = Memo::new(calls, rows);
+        for a in 0..rows.len() {
+            for b in a + 1..rows.len() {
+                let (left, right) = (&calls[rows[a]], &calls[rows[b]]);
+                let kind = match (left.arm, right.arm) {
+                    (Arm::Sim, Arm::Real) | (Arm::Real, Arm::Sim) => 0,
+                    (Arm::Sim, Arm::Sim) => 1,
+                    (Arm::Real, Arm::Real) => 2,
+                };
+                let here = [Some(rows[a]), Some(rows[b])];
+                let (is_00, is_11) = (here == out.firsts, here == seconds);
+                // Answers are compared only where both worlds say the same of the call:
+                // another outcome is a difference of transition, not of observation.
+                let outcomes = left.outcome.zip(right.outcome);
+                let answer = outcomes.filter(|(a, b)| a == b).map(|_| {
+                    if is_00 {
+                        let gap = comparer.losses(left.answer, right.answer, &mut out.paths);
+                        out.kinds = Some(gap.kinds);
+                        return memo.gap(a, b, || gap);
+                    }
+                    memo.gap(a, b, || comparer.observe(left.answer, right.answer))
+                });
+                let known = [&self.of_run[rows[a]], &self.of_run[rows[b]]];
+                let repeats: [&Repeat; 2] = known.map(|k| &k.repeat);
+                let found = [
+                    answer.map(|gap| gap.gap),
+                    outcomes.map(|(a, b)| acceptance_distance(a, b)),
+                    outcomes.map(|(a, b)| outcome_distance(a, b)),
+                    state_distance(known[0].state, known[1].state, comparer),
+                    idempotency_distance(repeats[0], repeats[1]),
+                    read_after_write_distance(repeats[0], repeats[1]),
+                    left.latency_ms
+                        .zip(right.latency_ms)
+                        .and_then(|(a, b)| latency_distance(a, b)),
+                ];
+                for (at, distance) in found.into_iter().enumerate() {
+                    distances[at][kind].push(distance.unwrap_or(f64::NAN));
+                    if is_00 {
+                        out.parts[at].first = distance;
+                    } else if is_11 {
+                        out.parts[at].second = distance;
+                    }
                 }
-                memo.gap(a, b, || comparer.observe(left.answer, right.answer))
-            });
-            let found = [
-                answer.map(|gap| gap.gap),
-                outcomes.map(|(a, b)| acceptance_distance(a, b)),
-                outcomes.map(|(a, b)| outcome_distance(a, b)),
-                state_distance(left.state, right.state, comparer),
-                left.latency_ms
-                    .zip(right.latency_ms)
-                    .and_then(|(a, b)| latency_distance(a, b)),
-            ];
-            for (at, distance) in found.into_iter().enumerate() {
-                distances[at][kind].push(distance.unwrap_or(f64::NAN));
-                if is_00 {
-                    out.parts[at].first = distance;
-                } else if is_11 {
-                    out.parts[at].second = distance;
-                }
-            }
-            if let Some(gap) = answer.filter(|_| kind == 0) {
-                let numbers = [gap.gap_mass, gap.structure, gap.value, gap.confidence];
-                for (list, number) in answers.iter_mut().zip(numbers) {
-                    list.push(number);
+                if let Some(gap) = answer.filter(|_| kind == 0) {
+                    let numbers = [gap.gap_mass, gap.structure, gap.value, gap.confidence];
+                    for (list, number) in answers.iter_mut().zip(numbers) {
+                        list.push(number);
+                    }
                 }
             }
         }
+        out.answers = answers.map(|list| mean(&list));
+        let learned = match self.own_noise {
+            true => Learned::default(),
+            false => self.knowledge.learned(out.api),
+        };
+        for (at, part) in out.parts.iter_mut().enumerate() {
+            part.correct(&distances[at], learned.0[at]);
+        }
+        merge(&mut out.paths);
     }
-    out.answers = answers.map(|list| mean(&list));
-    let learned = learned(out.api);
-    for (at, part) in out.parts.iter_mut().enumerate() {
-        part.correct(&distances[at], learned.0[at]);
-    }
-    merge(&mut out.paths);
 }
 
 /// Every path once.

@@ -25,7 +25,7 @@ pub struct Part {
 
 /// Noise that was learned of one API, by component ([`super::PARTS`]) and arm (sim, real).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Learned(pub [[Option<f64>; 2]; 5]);
+pub struct Learned(pub [[Option<f64>; 2]; 7]);
 
 impl Part {
     /// From the distances between the arms, within sim and within real (`NaN`: not comparable).

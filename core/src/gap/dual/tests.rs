@@ -14,7 +14,6 @@ fn call<'a>(arm: Arm, repeat: i32, turn: i32, text: &'a str, outcome: &'a str) -
         outcome: Some(outcome),
         state: StateAfter::default(),
         latency_ms: None,
-        mutates: None,
     }
 }
 
@@ -24,12 +23,7 @@ const FIRSTS: Firsts = Firsts {
 };
 
 fn compare<'a>(calls: &[RunCall<'a>]) -> Vec<SlotGap<'a>> {
-    compare_runs(
-        calls,
-        FIRSTS,
-        &|_| Learned::default(),
-        &mut Comparer::default(),
-    )
+    compare_runs(calls, FIRSTS, &NoKnowledge, &mut Comparer::default())
 }
 
 #[test]
@@ -78,4 +72,53 @@ fn another_outcome_is_no_other_answer() {
         (found[1].runs, found[1].outcomes),
         ([1, 0], [Some("ok"), None])
     );
+}
+
+/// `get` reads, `set` writes and is read back by `get`.
+struct Declared;
+
+impl Knowledge for Declared {
+    fn learned(&self, _: &str) -> Learned {
+        Learned([[Some(0.25), Some(0.25)]; 7])
+    }
+
+    fn mutates(&self, api: &str) -> Option<bool> {
+        Some(api == "set")
+    }
+
+    fn reads_back(&self, write: &str, read: &str) -> bool {
+        (write, read) == ("set", "get")
+    }
+}
+
+#[test]
+fn a_write_is_read_back_and_seen_later_or_not() {
+    use Arm::{Real, Sim};
+    let set = |arm, turn| RunCall {
+        name: "set",
+        key: 2,
+        ..call(arm, 0, turn, "null", "ok")
+    };
+    // The real world does not show the write.
+    let calls = [
+        call(Sim, 0, 0, r#"{"a":1}"#, "ok"),
+        set(Sim, 1),
+        call(Sim, 0, 2, r#"{"a":2}"#, "ok"),
+        call(Real, 0, 0, r#"{"a":1}"#, "ok"),
+        set(Real, 1),
+        call(Real, 0, 2, r#"{"a":1}"#, "ok"),
+    ];
+    let firsts = Firsts {
+        sim: [Some(0), None],
+        real: [Some(0), None],
+    };
+    let found = compare_runs(&calls, firsts, &Declared, &mut Comparer::default());
+    let [_, _, _, state, ..] = found[1].parts;
+    assert_eq!((state.distance, state.raw), (Some(1.0), Some(0.75)));
+    assert_eq!(state.noise, Some(Noise::Learned));
+    let [.., read_after_write, _] = found[2].parts;
+    assert_eq!(read_after_write.distance, Some(1.0));
+    assert_eq!(found[2].visible_after, [Some(1.0), None]);
+    assert_eq!(found[1].cause, Cause::Structural);
+    assert_eq!(found[2].cause, Cause::State);
 }
