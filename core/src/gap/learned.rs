@@ -3,9 +3,9 @@
 //! A call whose own repeats cannot be compared (they ended differently, or there
 //! are none) takes the mean noise of its API in *other* trajectories. That mean
 //! is an estimate, too, and every borrower shares its error: a standard error
-//! that takes it for the truth is too small (.87 of the true spread, intervals
-//! that cover 90 % instead of 95 %, where two calls in five borrow:
-//! `core/tests/simulation`). The remedy is exact to first order. With N distances
+//! that takes it for the truth is too small (.84 of the true spread, intervals
+//! that cover 90 % instead of 95 %, in a world where each arm borrows at every
+//! third call: `core/tests/simulation`). The remedy is exact to first order. With N distances
 //! behind a level L and borrowers of weight W, a trajectory that contributed n of
 //! the distances, of sum x, moves the sums of w D and of w C of the region by
 //! `-(W/2)(x - L n)/N` each. Over all trajectories that is 0, so the gap stays;

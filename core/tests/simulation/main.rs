@@ -1,8 +1,12 @@
 //! Whole pipelines on invented worlds whose truth is known.
 //!
-//! The versions with 60 seeds run by default with wide tolerances; the figures
-//! that docs may cite come from 500: `cargo test -p fidelake-core --test
-//! simulation -- --ignored --nocapture`.
+//! With 500 worlds the standard deviation of an estimate is known to 3 %, a
+//! coverage to 1 %. The figures: `cargo test -p fidelake-core --test simulation -- --nocapture`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by stopping"
+)]
 
 mod errors;
 mod noise;
