@@ -26,8 +26,8 @@ cells AS (
         trans_gap(
             gap_ratio(weight, outcome_raw, outcome_reliability),
             gap_ratio(weight, state_raw, state_reliability),
-            NULL,  -- idempotency: not measured here
-            NULL,  -- read-after-write: not measured here
+            gap_ratio(weight, idempotency_raw, idempotency_reliability),
+            gap_ratio(weight, read_after_write_raw, read_after_write_reliability),
             gap_ratio(weight, latency_raw, latency_reliability)
         ) AS trans_gap,
         count(*) AS calls,

@@ -1,5 +1,7 @@
 -- Trajectories that ran on both arms and whose runs, rules or engine changed
--- since their newest profile (or that have none). Reads: $engine, comparable.
+-- since their newest profile (or that have none). Reads: $engine, comparable, and
+-- touched(environment, api, said, learned): hashes of the rules and the learned
+-- artefacts of an API. What was learned is used without repeats of both arms only.
 WITH dual AS (
     SELECT
         environment,
@@ -16,6 +18,12 @@ WITH dual AS (
     HAVING count(*) FILTER (WHERE arm = 'sim') > 0
        AND count(*) FILTER (WHERE arm = 'real') > 0
 ),
+touching AS (
+    SELECT seen.environment, seen.trajectory_id, bit_xor(touched.said) AS said, bit_xor(touched.learned) AS learned
+    FROM (SELECT DISTINCT environment, trajectory_id, name FROM calls) AS seen
+    JOIN touched ON touched.environment = seen.environment AND touched.api = seen.name
+    GROUP BY seen.environment, seen.trajectory_id
+),
 described AS (
     SELECT
         dual.environment,
@@ -24,7 +32,9 @@ described AS (
         comparable.environment IS NOT NULL AS states_comparable,
         concat(
             $engine, CASE WHEN comparable.environment IS NULL THEN '-' ELSE '+' END,
-            to_hex(runs_hash)
+            to_hex(runs_hash),
+            CASE WHEN touching.said <> 0 THEN concat('.', to_hex(touching.said)) END,
+            CASE WHEN touching.learned <> 0 AND (sim_runs < 2 OR real_runs < 2) THEN concat('~', to_hex(touching.learned)) END
         ) AS inputs,
         calls,
         CAST(sim_runs AS INT) AS sim_runs,
@@ -36,6 +46,7 @@ described AS (
         real_repeats[2] AS real_1
     FROM dual
     LEFT JOIN comparable ON comparable.environment = dual.environment
+    LEFT JOIN touching ON touching.environment = dual.environment AND touching.trajectory_id = dual.trajectory_id
 )
 SELECT described.*
 FROM described

@@ -7,11 +7,14 @@ WITH along AS (
         CAST(count(*) FILTER (WHERE side = 'both') AS INT) AS pairs,
         CASE WHEN count(noise) = 0 THEN NULL
              WHEN count(*) FILTER (WHERE noise <> 'measured') = 0 THEN 'measured'
+             WHEN count(*) FILTER (WHERE noise = 'unknown') = 0 THEN 'learned'
              ELSE 'unknown' END AS noise,
         gap_along(turn, cause, obs_distance, obs_raw, obs_reliability) AS obs,
         gap_along(turn, cause, act_raw, act_raw, act_reliability) AS act,
         gap_along(turn, cause, outcome_raw, outcome_raw, outcome_reliability) AS outcome,
         gap_along(turn, cause, state_raw, state_raw, state_reliability) AS state,
+        gap_along(turn, cause, idempotency_raw, idempotency_raw, idempotency_reliability) AS idempotency,
+        gap_along(turn, cause, read_after_write_raw, read_after_write_raw, read_after_write_reliability) AS read_after_write,
         gap_along(turn, cause, latency_raw, latency_raw, latency_reliability) AS latency
     FROM gaps
     GROUP BY trajectory_key
@@ -27,13 +30,15 @@ halves AS (
         trans_gap(
             gap_ratio(weight, outcome_00, 1.0),
             gap_ratio(weight, state_00, 1.0),
-            NULL, NULL,
+            gap_ratio(weight, idempotency_00, 1.0),
+            gap_ratio(weight, read_after_write_00, 1.0),
             gap_ratio(weight, latency_00, 1.0)
         ) AS trans_00,
         trans_gap(
             gap_ratio(weight, outcome_11, 1.0),
             gap_ratio(weight, state_11, 1.0),
-            NULL, NULL,
+            gap_ratio(weight, idempotency_11, 1.0),
+            gap_ratio(weight, read_after_write_11, 1.0),
             gap_ratio(weight, latency_11, 1.0)
         ) AS trans_11
     FROM gaps
@@ -136,13 +141,21 @@ deltas AS (
         along.obs['delta_root'] AS run_obs,
         along.act['delta_root'] AS run_act,
         rewards.run_rew,
-        trans_gap(along.outcome['delta_root'], along.state['delta_root'], NULL, NULL, along.latency['delta']) AS delta_trans,
+        trans_gap(
+            along.outcome['delta_root'], along.state['delta_root'], along.idempotency['delta_root'],
+            along.read_after_write['delta_root'], along.latency['delta']
+        ) AS delta_trans,
         along.obs['delta'] AS all_obs,
-        trans_gap(along.outcome['delta'], along.state['delta'], NULL, NULL, along.latency['delta']) AS all_trans,
+        trans_gap(
+            along.outcome['delta'], along.state['delta'], along.idempotency['delta'],
+            along.read_after_write['delta'], along.latency['delta']
+        ) AS all_trans,
         along.obs['delta_beh'] AS delta_beh,
         nullif(concat_ws(',',
             CASE WHEN along.outcome['delta'] IS NOT NULL THEN 'outcome' END,
             CASE WHEN along.state['delta'] IS NOT NULL THEN 'state' END,
+            CASE WHEN along.idempotency['delta'] IS NOT NULL THEN 'idempotency' END,
+            CASE WHEN along.read_after_write['delta'] IS NOT NULL THEN 'read_after_write' END,
             CASE WHEN along.latency['delta'] IS NOT NULL THEN 'latency' END), '') AS trans_parts
     FROM pending_range AS p
     LEFT JOIN along ON along.trajectory_key = p.trajectory_key

@@ -6,6 +6,7 @@ mod compact;
 mod curate;
 mod functions;
 mod import;
+mod learn;
 mod log;
 mod printer;
 mod profile;
@@ -150,6 +151,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Compare the arms: gaps per call, profiles per trajectory
     Profile(profile::ProfileArgs),
+    /// Learn from repeats how much the arms differ from themselves
+    Learn(learn::LearnArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// List the lake's versions
@@ -204,6 +207,7 @@ pub fn main() -> ExitCode {
         match &cli.command {
             Command::Import(args) => import::run(args, global, &printer).await,
             Command::Profile(args) => profile::run(args, global, &printer).await,
+            Command::Learn(args) => learn::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,

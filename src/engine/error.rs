@@ -19,6 +19,9 @@ pub enum EngineError {
     /// There is nothing to compare.
     #[error("{0}")]
     NothingToProfile(String),
+    /// The rules file cannot be understood.
+    #[error("{0}")]
+    Rules(String),
     /// The query failed while it ran.
     #[error("the query failed: {0}")]
     Run(String),

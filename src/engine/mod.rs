@@ -3,12 +3,16 @@
 
 mod error;
 pub mod functions;
+mod learn;
 mod profile;
 mod rows;
+mod rules;
 mod session;
 mod settings;
+mod touch;
 
 pub use error::{EngineError, EngineResult};
+pub use learn::{LearnReport, learn};
 pub use profile::{ProfileReport, profile};
 pub use rows::Rows;
 pub use session::{Engine, bare_context};

@@ -16,7 +16,7 @@ use futures::StreamExt as _;
 use super::error::{EngineError, EngineResult};
 use super::functions::Settings;
 use super::session::Engine;
-use super::settings;
+use super::{settings, touch};
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
@@ -66,6 +66,8 @@ pub async fn profile(
     let (schema, comparable) = engine.query(COMPARABLE).await?;
     engine.name_rows("comparable", &schema, comparable)?;
     let parameters = [("engine", ScalarValue::from(ENGINE))];
+    let mut settings = settings::read(&engine, lake.path()).await?;
+    touch::name_touched(&engine, &settings).await?;
     let (pending_schema, pending) = engine.query_with(PENDING, &parameters).await?;
     let pending = concat_batches(&pending_schema, &pending).map_err(LakeError::from)?;
     let known = count(&engine, "SELECT count(*) FROM profiles_now").await?;
@@ -80,7 +82,8 @@ pub async fn profile(
             ..ProfileReport::default()
         });
     }
-    let settings = settings::read(&engine, &pending).await?;
+    settings::read_samples(&engine, &pending, &mut settings).await?;
+    let settings = Arc::new(settings);
     let ranges = ranges(&pending, calls_per_range(lake).await?);
     let id = format!("profile-{base}-{ENGINE}");
     let (mut writer, started) = lake
@@ -185,7 +188,7 @@ impl Range {
 }
 
 /// Gives query results the exact columns of a table.
-fn conform(
+pub(super) fn conform(
     table: &str,
     (schema, rows): (SchemaRef, Vec<RecordBatch>),
 ) -> EngineResult<RecordBatch> {

@@ -38,6 +38,10 @@ const VIEWS: &[(&str, &str)] = &[
         include_str!("../../queries/views/profiles_now.sql"),
     ),
     (
+        "learned_noise_now",
+        include_str!("../../queries/views/learned_noise_now.sql"),
+    ),
+    (
         "evidence_now",
         include_str!("../../queries/views/evidence_now.sql"),
     ),

@@ -1,31 +1,64 @@
 //! What a lake knows beside its rows, read for a profile run.
 
-use std::sync::Arc;
+use std::path::Path;
 
-use arrow::array::{Array as _, AsArray as _};
-use arrow::datatypes::Int64Type;
+use arrow::array::{Array as _, AsArray as _, StringArray};
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::record_batch::RecordBatch;
+use fidelake_core::gap::PARTS;
 
 use super::error::EngineResult;
 use super::functions::Settings;
+use super::rules::Declared;
 use super::session::Engine;
 use crate::lake::LakeError;
 
-/// Reads it. The examples of trajectories that are computed again do not count.
-pub(super) async fn read(engine: &Engine, pending: &RecordBatch) -> EngineResult<Arc<Settings>> {
-    let mut settings = Settings::default();
+/// Reads what is declared and what was learned.
+pub(super) async fn read(engine: &Engine, lake: &Path) -> EngineResult<Settings> {
+    let mut settings = Settings {
+        declared: Declared::read(lake)?,
+        ..Settings::default()
+    };
+    let sql = "SELECT environment, api, component, noise_sim, noise_real FROM learned_noise_now";
+    for batch in engine.query(sql).await?.1 {
+        let [environments, apis, components] =
+            [texts(&batch, 0)?, texts(&batch, 1)?, texts(&batch, 2)?];
+        for row in 0..batch.num_rows() {
+            let component = components.value(row);
+            let Some(part) = PARTS.iter().position(|part| *part == component) else {
+                continue;
+            };
+            let noise = [3, 4].map(|column| {
+                let levels = batch.column(column).as_primitive::<Float64Type>();
+                levels.is_valid(row).then(|| levels.value(row))
+            });
+            let of_environment = settings
+                .learned
+                .entry(environments.value(row).to_owned())
+                .or_default();
+            let learned = of_environment
+                .entry(apis.value(row).to_owned())
+                .or_default();
+            learned.0[part] = noise;
+        }
+    }
+    Ok(settings)
+}
+
+/// Reads how much evidence there is. That of trajectories that are computed again
+/// does not count.
+pub(super) async fn read_samples(
+    engine: &Engine,
+    pending: &RecordBatch,
+    settings: &mut Settings,
+) -> EngineResult<()> {
     engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
     let sql = "SELECT e.environment, e.api, e.path_id, count(*) AS examples FROM evidence_now AS e
                LEFT ANTI JOIN pending_range AS p
                  ON p.environment = e.environment AND p.trajectory_id = e.trajectory_id
                GROUP BY e.environment, e.api, e.path_id";
     for batch in engine.query(sql).await?.1 {
-        let text = |column: usize| -> EngineResult<_> {
-            let texts =
-                arrow::compute::cast(batch.column(column), &arrow::datatypes::DataType::Utf8);
-            Ok(texts.map_err(LakeError::from)?.as_string::<i32>().clone())
-        };
-        let (environments, apis) = (text(0)?, text(1)?);
+        let (environments, apis) = (texts(&batch, 0)?, texts(&batch, 1)?);
         let number = |column: usize| batch.column(column).as_primitive::<Int64Type>();
         for row in 0..batch.num_rows() {
             let api = if apis.is_valid(row) {
@@ -43,5 +76,10 @@ pub(super) async fn read(engine: &Engine, pending: &RecordBatch) -> EngineResult
             of_api.insert(number(2).value(row), examples);
         }
     }
-    Ok(Arc::new(settings))
+    Ok(())
+}
+
+fn texts(batch: &RecordBatch, column: usize) -> EngineResult<StringArray> {
+    let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8);
+    Ok(texts.map_err(LakeError::from)?.as_string::<i32>().clone())
 }

@@ -30,6 +30,8 @@ const SOURCES: &[(&str, &str)] = tables![
     "call_gaps",
     "profiles",
     "evidence",
+    "learned_noise",
+    "learned",
     "curations",
     "curation_rows",
 ];

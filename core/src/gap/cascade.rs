@@ -137,7 +137,11 @@ pub fn causes(calls: &[CallEvidence<'_>], mut named: impl FnMut(usize) -> Named)
         let real = matches!(cause, Cause::Structural | Cause::State);
         // What the last divergence hands on reaches nobody.
         if real && Some(at) < last && (call.shape.is_none() || newly_differs) {
-            let names = own.unwrap_or_else(|| named(at));
+            // Where the answers are alike, nobody can tell what differs in the states.
+            let names = match own {
+                None if !compared => Named::default(),
+                own => own.unwrap_or_else(|| named(at)),
+            };
             let may_change = call.outcome_differs && call.mutates != Some(false);
             let declared = call.mutates == Some(true);
             let left = call.state_differs.unwrap_or(may_change || declared);

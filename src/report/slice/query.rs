@@ -119,7 +119,7 @@ GROUP BY {by}"
 
 fn all(by: &str, from: &str) -> String {
     let ratio = |name: &str| format!("gap_ratio(weight, {name}_raw, {name}_reliability)");
-    let any = "coalesce(obs_raw, act_raw, outcome_raw, state_raw, latency_raw)";
+    let any = "coalesce(obs_raw, act_raw, outcome_raw, state_raw, idempotency_raw, read_after_write_raw, latency_raw)";
     let together = "1 - (1 - coalesce(obs, 0)) * (1 - coalesce(act, 0)) * (1 - coalesce(trans, 0))";
     format!(
         "SELECT {by}, calls, measured, trajectories, gap * weight AS amount, gap, obs, act, trans
@@ -133,7 +133,7 @@ FROM (
             exact_sum(CASE WHEN {any} IS NOT NULL THEN weight END) AS weight,
             {} AS obs,
             {} AS act,
-            trans_gap({}, {}, NULL, NULL, {}) AS trans
+            trans_gap({}, {}, {}, {}, {}) AS trans
         FROM {from}
         GROUP BY {by}
     ) AS sums
@@ -142,6 +142,8 @@ FROM (
         ratio("act"),
         ratio("outcome"),
         ratio("state"),
+        ratio("idempotency"),
+        ratio("read_after_write"),
         ratio("latency"),
     )
 }

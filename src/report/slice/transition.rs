@@ -14,38 +14,44 @@
 //! trajectory are in the sum of squares. Like every linearisation it is good
 //! where the components are estimated well, so M >= 5 is asked for here too.
 
-use fidelake_core::gap::compose;
+use fidelake_core::gap::{Component, compose};
 use fidelake_core::stats::{MIN_TRAJECTORIES, SATURATED_BELOW, student_quantile};
 
-/// The components that calls have, in the order of their sums.
-pub(super) const COMPONENTS: [&str; 3] = ["outcome", "state", "latency"];
+/// How many components `trans` has.
+const K: usize = Component::ALL.len();
 
-/// Sums per trajectory.
-pub(super) const SUMS: [&str; 6] = [
+/// The components, in the order of their sums.
+pub(super) const COMPONENTS: [&str; K] = [
+    "outcome",
+    "state",
+    "idempotency",
+    "read_after_write",
+    "latency",
+];
+
+/// Sums per trajectory: of `w D` and of `w C` of every component.
+pub(super) const SUMS: [&str; 2 * K] = [
     "outcome_d",
     "outcome_c",
     "state_d",
     "state_c",
+    "idempotency_d",
+    "idempotency_c",
+    "read_after_write_d",
+    "read_after_write_c",
     "latency_d",
     "latency_c",
-];
-
-/// Weights of the components.
-const WEIGHTS: [f64; 3] = [
-    fidelake_core::gap::Component::Outcome.weight(),
-    fidelake_core::gap::Component::State.weight(),
-    fidelake_core::gap::Component::Latency.weight(),
 ];
 
 /// The sums of one cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     /// Weight of the calls where the component was measured.
-    pub(super) w: [f64; 3],
+    pub(super) w: [f64; K],
     /// In the order of [`SUMS`].
-    pub(super) sums: [f64; 6],
+    pub(super) sums: [f64; 2 * K],
     /// Products over trajectories, `[a][b]` for a <= b.
-    pub(super) products: [[f64; 6]; 6],
+    pub(super) products: [[f64; 2 * K]; 2 * K],
     pub(super) trajectories: i64,
 }
 
@@ -56,42 +62,45 @@ pub(super) struct Estimate {
     pub(super) interval: Option<(f64, f64)>,
 }
 
+fn weight(component: usize) -> f64 {
+    Component::ALL[component].weight()
+}
+
 impl Sums {
     pub(super) fn estimate(&self) -> Estimate {
-        let mut parts = [None; 3];
+        let mut parts = [None; K];
         for (k, part) in parts.iter_mut().enumerate() {
             let (d, c) = (self.sums[2 * k], self.sums[2 * k + 1]);
             if self.w[k] > 0.0 && c / self.w[k] >= SATURATED_BELOW {
                 *part = Some((d / c).clamp(0.0, 1.0));
             }
         }
-        let [outcome, state, latency] = parts;
-        let gap = compose([outcome, state, None, None, latency]).trans;
+        let gap = compose(parts).trans;
         Estimate {
             gap,
             interval: gap.and_then(|gap| self.interval(gap, parts)),
         }
     }
 
-    fn interval(&self, gap: f64, parts: [Option<f64>; 3]) -> Option<(f64, f64)> {
+    fn interval(&self, gap: f64, parts: [Option<f64>; K]) -> Option<(f64, f64)> {
         let m = u64::try_from(self.trajectories)
             .ok()
             .filter(|&m| m >= MIN_TRAJECTORIES)? as f64;
-        // e_i as one linear form of the six sums of a trajectory.
-        let mut form = [0.0; 6];
-        for k in 0..3 {
+        // e_i as one linear form of the sums of a trajectory.
+        let mut form = [0.0; 2 * K];
+        for k in 0..K {
             let Some(value) = parts[k] else { continue };
-            let others = (0..3).filter(|&j| j != k);
-            let slope = WEIGHTS[k]
+            let others = (0..K).filter(|&j| j != k);
+            let slope = weight(k)
                 * others
-                    .map(|j| 1.0 - WEIGHTS[j] * parts[j].unwrap_or(0.0))
+                    .map(|j| 1.0 - weight(j) * parts[j].unwrap_or(0.0))
                     .product::<f64>();
             form[2 * k] = slope / self.sums[2 * k + 1];
             form[2 * k + 1] = -slope * value / self.sums[2 * k + 1];
         }
         let mut squares = 0.0;
-        for a in 0..6 {
-            for b in a..6 {
+        for a in 0..2 * K {
+            for b in a..2 * K {
                 let twice = if a == b { 1.0 } else { 2.0 };
                 squares += twice * form[a] * form[b] * self.products[a][b];
             }
@@ -108,29 +117,36 @@ mod tests {
 
     use super::*;
 
-    fn sums(trajectories: &[[f64; 6]]) -> Sums {
+    fn sums(trajectories: &[[f64; 2 * K]]) -> Sums {
         let mut out = Sums {
             trajectories: trajectories.len() as i64,
             ..Sums::default()
         };
         for row in trajectories {
-            for a in 0..6 {
+            for a in 0..2 * K {
                 out.sums[a] += row[a];
-                for b in a..6 {
+                for b in a..2 * K {
                     out.products[a][b] += row[a] * row[b];
                 }
             }
-            for k in 0..3 {
+            for k in 0..K {
                 out.w[k] += row[2 * k + 1];
             }
         }
         out
     }
 
+    /// The first sums; the others are 0.
+    fn row(known: &[f64]) -> [f64; 2 * K] {
+        let mut row = [0.0; 2 * K];
+        row[..known.len()].copy_from_slice(known);
+        row
+    }
+
     #[test]
     fn one_component_is_the_ratio_itself() {
         let gaps = [0.0, 0.2, 0.1, 0.9, 0.4, 0.0];
-        let rows: Vec<[f64; 6]> = gaps.iter().map(|&d| [d, 1.0, 0.0, 0.0, 0.0, 0.0]).collect();
+        let rows: Vec<[f64; 2 * K]> = gaps.iter().map(|&d| row(&[d, 1.0])).collect();
         let found = sums(&rows).estimate();
         let mut ratio = RatioSums::default();
         for d in gaps {
@@ -149,18 +165,18 @@ mod tests {
     /// nearly: an independent way to the same number.
     #[test]
     fn the_jackknife_agrees() {
-        let rows: Vec<[f64; 6]> = (0..200)
+        let rows: Vec<[f64; 2 * K]> = (0..200)
             .map(|i| {
                 let noise = |k: u64| ((i * 7919 + k * 104_729) % 1009) as f64 / 1009.0;
                 let shared = noise(1);
-                [
+                row(&[
                     f64::from(u8::from(shared < 0.3)),
                     1.0,
                     0.4 * shared,
                     1.0,
                     noise(3),
                     1.0,
-                ]
+                ])
             })
             .collect();
         let whole = sums(&rows).estimate();
@@ -186,8 +202,8 @@ mod tests {
 
     #[test]
     fn unknown_stays_unknown() {
-        assert_eq!(sums(&[[0.0; 6]; 9]).estimate(), Estimate::default());
-        let few = sums(&[[0.5, 1.0, 0.0, 0.0, 0.0, 0.0]; 4]).estimate();
+        assert_eq!(sums(&[[0.0; 2 * K]; 9]).estimate(), Estimate::default());
+        let few = sums(&[row(&[0.5, 1.0]); 4]).estimate();
         assert_eq!(
             few,
             Estimate {

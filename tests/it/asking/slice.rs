@@ -126,7 +126,8 @@ fn cells_add_up() {
 fn one_cell_is_the_whole() {
     let sql = "SELECT gap_region(trajectory_key, weight, obs_raw, obs_reliability) AS r, \
                trans_gap(gap_ratio(weight, outcome_raw, outcome_reliability), gap_ratio(weight, state_raw, state_reliability), \
-               NULL, NULL, gap_ratio(weight, latency_raw, latency_reliability)) AS t FROM call_gaps_now";
+               gap_ratio(weight, idempotency_raw, idempotency_reliability), \
+               gap_ratio(weight, read_after_write_raw, read_after_write_reliability), gap_ratio(weight, latency_raw, latency_reliability)) AS t FROM call_gaps_now";
     let whole = &SAMPLE.rows(&["sql", sql])[0];
     let obs = &SAMPLE.rows(&["slice", "--by", "environment"])[0];
     for name in ["gap", "low", "high"] {

@@ -110,7 +110,6 @@ impl Input {
                 hash: text(&self.state_hash, row),
             },
             latency_ms: self.latency.is_valid(row).then(|| self.latency.value(row)),
-            mutates: None,
         })
     }
 }

@@ -21,7 +21,7 @@ use output::Output;
 const DOC: Doc = Doc {
     name: "compare_runs",
     signature: "compare_runs(environment, trajectory_key bigint, arm, repeat int, turn int, index int, name, call_key, arguments, structured, content, structured_rule, truncated boolean, outcome, state, state_hash, latency_ms double, sim_0 int, sim_1 int, real_0 int, real_1 int) -> list<struct<slot, turn, index, api, ...>>",
-    doc: "All runs of one trajectory side by side: gives every call a slot (the same call has the same slot in every run), compares the pairs of runs there in every component (obs, act, outcome, state, latency), takes off the arms' own noise, and traces each divergence of the first runs to its root. `sim_0` to `real_1` are the first two repeats of each arm. The columns are those of `call_gaps`; `COMPONENT_00` and `COMPONENT_11` are the distances of the first and the second runs, `evidence` a sample of differing values.",
+    doc: "All runs of one trajectory side by side: gives every call a slot (the same call has the same slot in every run), compares the pairs of runs there in every component (obs, act, outcome, state, idempotency, read_after_write, latency), takes off the arms' own noise, and traces each divergence of the first runs to its root. `sim_0` to `real_1` are the first two repeats of each arm. The columns are those of `call_gaps`; `COMPONENT_00` and `COMPONENT_11` are the distances of the first and the second runs, `evidence` a sample of differing values.",
     example: r#"SELECT compare_runs('e', CAST(1 AS BIGINT), arm, z, z, z, 'f', 'x', '{}', answer, NULL, 'json', false, 'ok', NULL, NULL, NULL, z, NULL, z, NULL)[1]['obs_raw'] AS gap FROM (VALUES ('sim', '{"a":1,"b":1}', CAST(0 AS INT)), ('real', '{"a":1,"b":2}', CAST(0 AS INT))) AS t(arm, answer, z)"#,
     gives: "0.5",
 };
@@ -55,8 +55,7 @@ fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<
         calls.clear();
         calls.extend(rows.clone().filter_map(|row| input.call(row)));
         let firsts = input.firsts(rows.start);
-        let learned = |api: &str| settings.learned(environment, api);
-        let gaps = compare_runs(&calls, firsts, &learned, &mut comparer);
+        let gaps = compare_runs(&calls, firsts, &settings.of(environment), &mut comparer);
         for gap in &gaps {
             let found = samples.take(environment, &calls, gap, &mut comparer);
             output.push(gap, &found);

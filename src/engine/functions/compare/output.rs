@@ -23,7 +23,7 @@ const TEXTS: [&str; 6] = [
     "cause",
     "noise",
 ];
-const NUMBERS: [&str; 7] = [
+const NUMBERS: [&str; 9] = [
     "weight",
     "obs_mass",
     "obs_structure",
@@ -31,6 +31,8 @@ const NUMBERS: [&str; 7] = [
     "obs_confidence",
     "latency_ms_sim",
     "latency_ms_real",
+    "visible_after_sim",
+    "visible_after_real",
 ];
 const COUNTS: [&str; 6] = [
     "paths_missing",
@@ -112,9 +114,9 @@ pub(super) fn list_type() -> DataType {
 pub(super) struct Output {
     ints: [Int32Builder; 5],
     texts: [StringBuilder; 6],
-    numbers: [Float64Builder; 7],
+    numbers: [Float64Builder; 9],
     counts: [Int32Builder; 6],
-    parts: [[Float64Builder; 7]; 5],
+    parts: [[Float64Builder; 7]; 7],
     path_ids: ListBuilder<Int64Builder>,
     path_weights: ListBuilder<Float64Builder>,
     samples: Samples,
@@ -196,6 +198,7 @@ impl Output {
         }
         let [mass, structure, value, confidence] = gap.answers;
         let [sim, real] = gap.latency_ms;
+        let visible = gap.visible_after;
         let numbers = [
             Some(gap.weight),
             mass,
@@ -204,6 +207,8 @@ impl Output {
             confidence,
             sim,
             real,
+            visible[0],
+            visible[1],
         ];
         for (builder, value) in self.numbers.iter_mut().zip(numbers) {
             builder.append_option(value);

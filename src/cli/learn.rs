@@ -1,0 +1,58 @@
+//! `fidelake learn`
+
+use clap::Args;
+
+use super::printer::{ITEMS, Meter, Printer};
+use super::{Global, Status};
+use crate::engine::learn;
+use crate::lake::Lake;
+use crate::report::OutputFormat;
+
+/// Learn from repeated runs how much the arms differ from themselves, by API.
+///
+/// Nothing else renews what was learned: an import never changes a number that was
+/// there. The next `fidelake profile` computes those trajectories again that use it:
+/// calls of the same APIs without repeats of their own.
+#[derive(Debug, Args)]
+pub(crate) struct LearnArgs {}
+
+pub(crate) async fn run(
+    _args: &LearnArgs,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let (mut lake, guard) = Lake::open_for_writing(&global.lake, global.wait()).await?;
+    let meter = Meter::start(printer, ITEMS);
+    let report = learn(&mut lake, guard, &meter).await;
+    meter.finish();
+    let report = report?;
+    match printer.format() {
+        OutputFormat::Table => {
+            let mut lines = Vec::new();
+            for (kind, rows) in &report.renewed {
+                lines.push(format!("{kind}: {rows} rows learned"));
+            }
+            for kind in &report.unchanged {
+                lines.push(format!("{kind}: as it was"));
+            }
+            lines.push(format!("lake version {}", report.lake_version));
+            printer.data(&lines.join("\n"))?;
+            if !report.renewed.is_empty() {
+                printer.say("`fidelake profile` computes the profiles that this touches");
+            }
+        }
+        OutputFormat::Json | OutputFormat::Ndjson => {
+            printer.data(&serde_json::to_string(&report)?)?;
+        }
+        OutputFormat::Csv | OutputFormat::Parquet => {
+            let row = serde_json::json!({
+                "renewed": report.renewed.len(),
+                "unchanged": report.unchanged.len(),
+                "lake_version": report.lake_version,
+            });
+            let (schema, batch) = super::log::one_row(&row)?;
+            printer.batches(&schema, &[batch])?;
+        }
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,81 @@
+//! The file as it is spelled: every pattern with its place, for messages.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Declared, Tools};
+
+/// A mistake: its place in bytes, and what it is.
+pub(super) type Wrong = (usize, String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    version: Spanned<i64>,
+    #[serde(default)]
+    environment: Vec<EnvironmentFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnvironmentFile {
+    name: Spanned<String>,
+    #[serde(default)]
+    reads: Vec<Spanned<String>>,
+    #[serde(default)]
+    writes: Vec<Spanned<String>>,
+    #[serde(default)]
+    readback: Vec<Readback>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Readback {
+    after: Spanned<String>,
+    call: Spanned<String>,
+}
+
+impl File {
+    pub(super) fn parse(text: &str) -> Result<Self, Wrong> {
+        let file: Self = toml::from_str(text).map_err(|e| {
+            let at = e.span().map_or(0, |span| span.start);
+            (at, e.message().to_owned())
+        })?;
+        if *file.version.get_ref() != 1 {
+            let message = "version must be 1: this program knows no other".to_owned();
+            return Err((file.version.span().start, message));
+        }
+        Ok(file)
+    }
+
+    pub(super) fn declared(self) -> Result<Declared, Wrong> {
+        let environments = self.environment.into_iter();
+        let tools = environments.map(EnvironmentFile::tools);
+        Ok(Declared {
+            environments: tools.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl EnvironmentFile {
+    fn tools(self) -> Result<Tools, Wrong> {
+        let readbacks = self.readback.into_iter();
+        let readbacks = readbacks.map(|r| Ok((pattern(r.after)?, pattern(r.call)?)));
+        let all = |list: Vec<Spanned<String>>| -> Result<Vec<_>, Wrong> {
+            list.into_iter().map(pattern).collect()
+        };
+        Ok(Tools {
+            name: pattern(self.name)?,
+            reads: all(self.reads)?,
+            writes: all(self.writes)?,
+            readbacks: readbacks.collect::<Result<_, Wrong>>()?,
+        })
+    }
+}
+
+fn pattern(text: Spanned<String>) -> Result<glob::Pattern, Wrong> {
+    glob::Pattern::new(text.get_ref()).map_err(|e| {
+        let message = format!("{:?} is no pattern: {}", text.get_ref(), e.msg);
+        (text.span().start, message)
+    })
+}

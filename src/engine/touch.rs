@@ -1,0 +1,75 @@
+//! Which rules and which learned artefacts touch which API: part of the inputs of
+//! the profiles that hold a call of it.
+
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Int64Array, StringArray};
+use arrow::datatypes::DataType;
+use arrow::record_batch::RecordBatch;
+use fidelake_core::json::key::KeyHasher;
+
+use super::error::EngineResult;
+use super::functions::Settings;
+use super::session::Engine;
+use crate::lake::LakeError;
+
+/// Names the rows `touched(environment, api, said, learned)`: hashes of what is
+/// said of an API (it touches every trajectory) and of what was learned of it (it
+/// touches those without repeats of both arms). 0: nothing.
+pub(super) async fn name_touched(engine: &Engine, settings: &Settings) -> EngineResult<()> {
+    let (mut environments, mut names) = (Vec::new(), Vec::new());
+    let (mut said, mut learned) = (Vec::new(), Vec::new());
+    if !settings.is_empty() {
+        let sql = "SELECT DISTINCT environment, name FROM calls WHERE name IS NOT NULL ORDER BY environment, name";
+        for batch in engine.query(sql).await?.1 {
+            let text = |column: usize| -> EngineResult<StringArray> {
+                let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8);
+                Ok(texts.map_err(LakeError::from)?.as_string::<i32>().clone())
+            };
+            let (of, apis) = (text(0)?, text(1)?);
+            for row in 0..of.len() {
+                let found = hashes(settings, of.value(row), apis.value(row));
+                if found != (0, 0) {
+                    environments.push(of.value(row).to_owned());
+                    names.push(apis.value(row).to_owned());
+                    said.push(found.0);
+                    learned.push(found.1);
+                }
+            }
+        }
+    }
+    let columns: [(&str, ArrayRef); 4] = [
+        ("environment", Arc::new(StringArray::from(environments))),
+        ("api", Arc::new(StringArray::from(names))),
+        ("said", Arc::new(Int64Array::from(said))),
+        ("learned", Arc::new(Int64Array::from(learned))),
+    ];
+    let rows = RecordBatch::try_from_iter(columns).map_err(LakeError::from)?;
+    engine.name_rows("touched", &rows.schema(), vec![rows])
+}
+
+fn hashes(settings: &Settings, environment: &str, api: &str) -> (i64, i64) {
+    let number = |hasher: KeyHasher| hasher.finish().as_i64();
+    // The API's own name, or equal rules for two APIs would cancel out.
+    let begin = || {
+        let mut hasher = KeyHasher::default();
+        hasher.update(api.as_bytes());
+        hasher.update(b"\n");
+        hasher
+    };
+    let mut said = begin();
+    let declared = settings.declared.describe(environment, api, &mut said);
+    let said = if declared { number(said) } else { 0 };
+    let known = settings
+        .learned
+        .get(environment)
+        .and_then(|apis| apis.get(api));
+    let learned = known.map_or(0, |known| {
+        let mut hasher = begin();
+        for level in known.0.iter().flatten() {
+            hasher.update(&level.map_or(u64::MAX, f64::to_bits).to_le_bytes());
+        }
+        number(hasher)
+    });
+    (said, learned)
+}
