@@ -232,7 +232,7 @@ fn an_older_lake_is_migrated() {
     // A lake without runs; its creation is the only version.
     place.write("none.jsonl", "{\"fidelake\":1}\n");
     let ran = place.run(&["import", "none.jsonl"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let fresh = Place::new();
     fresh.write("a.jsonl", generate::file(0, 20, 1));
     {
