@@ -9,13 +9,13 @@ WITH along AS (
              WHEN count(*) FILTER (WHERE noise <> 'measured') = 0 THEN 'measured'
              WHEN count(*) FILTER (WHERE noise = 'unknown') = 0 THEN 'learned'
              ELSE 'unknown' END AS noise,
-        gap_along(turn, cause, obs_distance, obs_raw, obs_reliability) AS obs,
-        gap_along(turn, cause, act_raw, act_raw, act_reliability) AS act,
-        gap_along(turn, cause, outcome_raw, outcome_raw, outcome_reliability) AS outcome,
-        gap_along(turn, cause, state_raw, state_raw, state_reliability) AS state,
-        gap_along(turn, cause, idempotency_raw, idempotency_raw, idempotency_reliability) AS idempotency,
-        gap_along(turn, cause, read_after_write_raw, read_after_write_raw, read_after_write_reliability) AS read_after_write,
-        gap_along(turn, cause, latency_raw, latency_raw, latency_reliability) AS latency
+        profile_of(
+            turn, cause, obs_raw, obs_reliability, act_raw, act_reliability,
+            outcome_raw, outcome_reliability, state_raw, state_reliability,
+            idempotency_raw, idempotency_reliability, read_after_write_raw, read_after_write_reliability,
+            latency_raw, latency_reliability
+        ) AS gap,
+        behavior_gap(turn, obs_distance) AS delta_beh
     FROM gaps
     GROUP BY trajectory_key
 ),
@@ -138,25 +138,14 @@ deltas AS (
         coalesce(along.calls, 0) AS aligned,
         coalesce(along.pairs, 0) AS pairs,
         along.noise,
-        along.obs['delta_root'] AS run_obs,
-        along.act['delta_root'] AS run_act,
+        along.gap['obs'] AS run_obs,
+        along.gap['act'] AS run_act,
         rewards.run_rew,
-        trans_gap(
-            along.outcome['delta_root'], along.state['delta_root'], along.idempotency['delta_root'],
-            along.read_after_write['delta_root'], along.latency['delta']
-        ) AS delta_trans,
-        along.obs['delta'] AS all_obs,
-        trans_gap(
-            along.outcome['delta'], along.state['delta'], along.idempotency['delta'],
-            along.read_after_write['delta'], along.latency['delta']
-        ) AS all_trans,
-        along.obs['delta_beh'] AS delta_beh,
-        nullif(concat_ws(',',
-            CASE WHEN along.outcome['delta'] IS NOT NULL THEN 'outcome' END,
-            CASE WHEN along.state['delta'] IS NOT NULL THEN 'state' END,
-            CASE WHEN along.idempotency['delta'] IS NOT NULL THEN 'idempotency' END,
-            CASE WHEN along.read_after_write['delta'] IS NOT NULL THEN 'read_after_write' END,
-            CASE WHEN along.latency['delta'] IS NOT NULL THEN 'latency' END), '') AS trans_parts
+        along.gap['trans'] AS delta_trans,
+        along.gap['all_obs'] AS all_obs,
+        along.gap['all_trans'] AS all_trans,
+        along.delta_beh,
+        along.gap['trans_parts'] AS trans_parts
     FROM pending_range AS p
     LEFT JOIN along ON along.trajectory_key = p.trajectory_key
     LEFT JOIN rewards ON rewards.trajectory_key = p.trajectory_key

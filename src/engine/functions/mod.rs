@@ -9,18 +9,22 @@ mod along;
 mod answers;
 mod catalogs;
 mod compare;
+mod distributions;
 mod exact;
 mod fields;
 mod noise;
+mod outcomes;
+mod profiles;
 mod region;
 mod settings;
 mod texts;
+mod window;
 
 pub(crate) use answers::stored;
 pub(crate) use settings::Settings;
 use std::sync::Arc;
 
-use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
 use datafusion::prelude::SessionContext;
 
 /// What a function is for.
@@ -44,6 +48,8 @@ pub enum Function {
     Scalar(ScalarUDF, Doc),
     /// One value per group.
     Aggregate(AggregateUDF, Doc),
+    /// One value per row, from all rows of its window.
+    Window(WindowUDF, Doc),
 }
 
 impl std::fmt::Debug for Function {
@@ -57,16 +63,17 @@ impl Function {
     #[must_use]
     pub const fn doc(&self) -> &Doc {
         match self {
-            Self::Scalar(_, doc) | Self::Aggregate(_, doc) => doc,
+            Self::Scalar(_, doc) | Self::Aggregate(_, doc) | Self::Window(_, doc) => doc,
         }
     }
 
-    /// `scalar` or `aggregate`.
+    /// `scalar`, `aggregate` or `window`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Scalar(..) => "scalar",
             Self::Aggregate(..) => "aggregate",
+            Self::Window(..) => "window",
         }
     }
 }
@@ -85,6 +92,10 @@ fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     all.extend(fields::functions());
     all.extend(noise::functions());
     all.extend(exact::functions());
+    all.extend(distributions::functions());
+    all.extend(outcomes::functions());
+    all.extend(profiles::functions());
+    all.extend(window::functions());
     all.push(compare::function(settings));
     all.extend(along::functions());
     all.extend(region::functions());
@@ -102,6 +113,7 @@ pub(crate) fn register_with(context: &SessionContext, settings: &Arc<Settings>) 
         match function {
             Function::Scalar(udf, _) => context.register_udf(udf),
             Function::Aggregate(udf, _) => context.register_udaf(udf),
+            Function::Window(udf, _) => context.register_udwf(udf),
         }
     }
 }

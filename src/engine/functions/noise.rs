@@ -35,29 +35,43 @@ fn fields() -> Fields {
     ])
 }
 
-/// A pair without a distance is NaN: the arm was repeated, but its runs cannot be
-/// compared here (they ended differently).
-fn noise_corrected(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
+/// Distances between the arms, within sim and within real.
+pub(super) type PairsOf = [Vec<f64>; 3];
+
+/// The distances of every group, by kind of pair. A pair without a distance is NaN:
+/// the arm was repeated, but its runs cannot be compared here (they ended differently).
+pub(super) fn pairs_of(
+    function: &str,
+    columns: &[ArrayRef],
+    ends: &[usize],
+) -> Result<Vec<PairsOf>> {
     let (pairs, distances) = (
         texts(&columns[0])?,
         columns[1].as_primitive::<Float64Type>(),
     );
-    let mut numbers: [Vec<Option<f64>>; 3] = Default::default();
-    let mut labels = Vec::with_capacity(ends.len());
+    let mut out = Vec::with_capacity(ends.len());
     for group in ends.windows(2) {
-        let mut of: [Vec<f64>; 3] = Default::default();
+        let mut of = PairsOf::default();
         for row in group[0]..group[1] {
             let at = match text(&pairs, row) {
                 Some("sr") => 0,
                 Some("ss") => 1,
                 Some("rr") => 2,
                 None => continue,
-                Some(other) => return exec_err!("noise_corrected: no pair is called {other}"),
+                Some(other) => return exec_err!("{function}: no pair is called {other}"),
             };
             let distance = distances.is_valid(row).then(|| distances.value(row));
             of[at].push(distance.unwrap_or(f64::NAN));
         }
-        let [between, sim, real] = &of;
+        out.push(of);
+    }
+    Ok(out)
+}
+
+fn noise_corrected(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
+    let mut numbers: [Vec<Option<f64>>; 3] = Default::default();
+    let mut labels = Vec::with_capacity(ends.len());
+    for [between, sim, real] in &pairs_of("noise_corrected", columns, ends)? {
         let found = correct_pairs(between, sim, real, [None, None]);
         let values = [
             found.map(|f| f.distance),

@@ -38,10 +38,10 @@ pub(super) fn functions() -> Vec<Function> {
         ),
         scalar(
             Doc {
-                name: "json_diff",
-                signature: "json_diff(a text, b text, limit bigint) -> list<struct<path, kind, weight, left, right>>",
+                name: "json_paths_diff",
+                signature: "json_paths_diff(a text, b text, limit bigint) -> list<struct<path, kind, weight, left, right>>",
                 doc: "The fields in which two answers differ, at most `limit` of them, in order of their paths. Kinds: missing, extra, type, value, order, cosmetic.",
-                example: r#"SELECT json_diff('{"a":1}', '{"a":2}', 5)[1]['path'] AS path, json_diff('{"a":1}', '{"a":2}', 5)[1]['kind'] AS kind"#,
+                example: r#"SELECT json_paths_diff('{"a":1}', '{"a":2}', 5)[1]['path'] AS path, json_paths_diff('{"a":1}', '{"a":2}', 5)[1]['kind'] AS kind"#,
                 gives: "$.a|value",
             },
             vec![TEXT, TEXT, DataType::Int64],
