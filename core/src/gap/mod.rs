@@ -8,45 +8,73 @@ mod align;
 mod answer;
 mod cascade;
 mod catalog;
+mod comparer;
 mod cosmetic;
 mod diff;
 mod gate;
+mod guide;
 mod identifiers;
+mod kinds;
 mod leaf;
+mod mismatch;
+mod nested;
 mod noise;
+mod numbers;
 mod observation;
+mod pair;
+mod renames;
 mod reward;
+mod rules;
 mod scan;
 mod schema;
+mod shape;
 mod side;
+mod tally;
 mod tokens;
 mod transition;
+mod unordered;
+mod volatility;
 mod walk;
+mod weigh;
 mod words;
 
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod kinds_tests;
+#[cfg(test)]
 mod observation_tests;
+#[cfg(test)]
+mod rules_tests;
 
 pub use advantage::{
     Advantages, EPSILON, EQUAL_REWARDS, Group, WeightScale, effective_size, group_advantages,
     reward_corrected,
 };
 pub use align::{CallPair, CallRef, MATCH_LIMIT, align};
-pub use answer::{Answer, CosmeticWeights, DiffKind, Form, Kinds, Rules};
+pub use answer::{Answer, Form};
 pub use cascade::{Along, CallEvidence, Cause, along, causes, is_flaky};
 pub use catalog::{CatalogGap, Tool, ToolGap, ToolMatch, catalog_gap};
+pub use comparer::Comparer;
 pub use diff::{Diff, PathDiff, SHOWN_CHARS};
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;
+pub use kinds::{CosmeticKind, CosmeticWeights, DiffKind, Kinds, Rules, Severity};
 pub use leaf::SHORT_CHARS;
 pub use noise::{ArmNoise, Corrected, Noise, correct};
-pub use observation::{Comparer, ObsGap, observation};
+pub use observation::{ObsGap, observation};
 pub use reward::{Judged, VerdictGap, acceptance_distance, is_refusal, verdict_gap};
+pub use rules::{
+    ArrayRule, CompiledRules, ContentClass, MAX_STEPS, PathRule, PathRules, RuleAction, RuleCache,
+    RuleError, RuleErrorKind,
+};
+pub use shape::shape;
 pub use tokens::text_similarity;
 pub use transition::{
     Component, LATENCY_FLOOR_MS, StateAfter, Transition, compose, latency_distance,
     outcome_distance, state_distance,
 };
+pub use volatility::{Arm, MAX_PATHS, Varied, VolatilePath, Volatility};
 pub use words::{REWARD_WORDS, REWARD_WORDS_BESIDE_USE, USE_WORDS};

@@ -30,6 +30,12 @@ impl<'t> Side<'t> {
         self.text.get(from..to).unwrap_or_default()
     }
 
+    /// Past the value that starts here.
+    pub(super) fn skip(&mut self) -> Result<(), Malformed> {
+        self.at = value_end(self.bytes(), self.at)?;
+        Ok(())
+    }
+
     pub(super) const fn done(&self) -> bool {
         self.at == self.text.len()
     }

@@ -122,7 +122,11 @@ fn holds_json(text: &str) -> bool {
         && Doc::parse(text).is_ok_and(|doc| matches!(doc.root().kind(), Kind::Object | Kind::Array))
 }
 
-fn is_blob(text: &str) -> bool {
+/// Whether a text is long and holds base64 only, with or without `data:` before it.
+pub(crate) fn is_blob(text: &str) -> bool {
+    if text.len() < BLOB_CHARS {
+        return false;
+    }
     let body = match text.strip_prefix("data:") {
         Some(rest) => rest.split_once(";base64,").map_or("", |(_, body)| body),
         None => text,
