@@ -90,6 +90,7 @@ impl<S: Sink, G: Guide> Walk<'_, '_, S, G> {
             context: self.context.inside(),
             sink: &mut *self.sink,
             guide: &mut *self.guide,
+            same: (0, 0),
         };
         inner.value(depth)?;
         let mut tally = inner.tally;

@@ -63,6 +63,7 @@ pub(super) fn texts(left: &str, right: &str, context: &mut Context<'_>) -> Optio
         context: context.inside(),
         sink: &mut Quiet,
         guide: &mut Free,
+        same: (0, 0),
     };
     walk.value(0).ok()?;
     let tally = walk.tally;

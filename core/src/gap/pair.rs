@@ -95,6 +95,7 @@ impl<S: Sink, G: Guide> Pair<'_, S, G> {
             },
             sink: &mut *self.sink,
             guide: &mut self.guide,
+            same: (0, 0),
         };
         walk.value(0)?;
         let whole = walk.left.done() && walk.right.done();

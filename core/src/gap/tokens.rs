@@ -173,14 +173,31 @@ pub(super) fn each_token<'t>(text: &'t str, mut take: impl FnMut(&'t str) -> boo
             start = Some(at);
         }
         at += width;
+        if start.is_some() {
+            // The rest of a plain word, without asking at each letter.
+            while bytes.get(at).is_some_and(|&byte| WORD[usize::from(byte)]) {
+                at += 1;
+            }
+        }
     }
     if let Some(from) = start {
         take(&text[from..]);
     }
 }
 
+/// Letters, digits and `_`.
+const WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
+
 const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    WORD[byte as usize]
 }
 
 /// Thai, Lao, Khmer, Myanmar, and what follows from the East Asian scripts on, Hangul apart.

@@ -7,9 +7,12 @@ use super::kinds::DiffKind;
 use super::leaf::{self, Context};
 use super::renames::OneSided;
 use super::rules::Pairing;
-use super::scan::{MAX_DEPTH, Malformed, container_end, scalar_end, string_end, value_end};
-use super::side::{Key, Side, order, same_elements};
+use super::scan::{
+    MAX_DEPTH, Malformed, container_end, measure, scalar_end, string_end, value_end,
+};
+use super::side::{Key, Side, goes_on, order, same_elements};
 use super::tally::{Sink, Tally};
+use super::tokens::common_prefix;
 use super::weigh::{Weighed, weigh};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,14 @@ pub(super) struct Walk<'t, 'w, S, G> {
     pub(super) context: Context<'w>,
     pub(super) sink: &'w mut S,
     pub(super) guide: &'w mut G,
+    /// Up to where the left text is the same as the right one, and how far
+    /// apart the two stand then. All zero if nothing is known.
+    pub(super) same: (usize, usize),
 }
+
+/// Deeper containers are not looked at as a whole, as each level may read its
+/// start anew.
+const BULK_DEPTH: usize = 8;
 
 impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
     /// Compares the values that start here, `depth` containers deep, and that
@@ -49,6 +59,9 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
     pub(super) fn value(&mut self, depth: usize) -> Result<(), Malformed> {
         let (a, b) = (self.left.peek()?, self.right.peek()?);
         if depth < MAX_DEPTH {
+            if depth > 0 && matches!(a, b'{' | b'[') && a == b && self.same_container(depth) {
+                return Ok(());
+            }
             match (a, b) {
                 (b'{', b'{') => return self.object(depth),
                 (b'[', b'[') => {
@@ -75,7 +88,7 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
             _ => scalar_end(left, i)?,
         };
         let len = end - i;
-        if right.get(j..j + len) == Some(&left[i..end])
+        if goes_on(right, j, &left[i..end])
             && !matches!(a, b'0'..=b'9' | b'-' if right.get(j + len).is_some_and(|c| !matches!(c, b',' | b'}' | b']')))
         {
             self.tally.share(len);
@@ -94,6 +107,28 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
         Ok(())
     }
 
+    /// Passes two containers that are the same byte by byte; whether they are.
+    /// Only one of them is read, and neither beyond the first difference.
+    fn same_container(&mut self, depth: usize) -> bool {
+        if depth > BULK_DEPTH || (G::ACTIVE && !self.guide.is_free()) {
+            return false;
+        }
+        let (i, j) = (self.left.at, self.right.at);
+        if self.same.0 <= i || self.same.1 != i.wrapping_sub(j) {
+            let same = common_prefix(&self.left.bytes()[i..], &self.right.bytes()[j..]);
+            self.same = (i + same, i.wrapping_sub(j));
+        }
+        let alike = &self.left.bytes()[..self.same.0];
+        match measure(alike, i, depth) {
+            Ok((leaves, end)) => {
+                self.tally.share_all(leaves);
+                (self.left.at, self.right.at) = (end, end - i + j);
+                true
+            }
+            Err(Malformed) => false,
+        }
+    }
+
     /// Whether a rule takes what stands here out of both answers.
     fn is_ignored(&self) -> bool {
         G::ACTIVE && self.guide.effect().is_some_and(|effect| effect.ignore)
@@ -105,12 +140,14 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
         let mut any = !G::ACTIVE && (l || r);
         let mut only = OneSided::default();
         let (mut left_before, mut right_before) = (None, None);
+        // Both came by the same key, so that one order tells of both.
+        let mut paired = false;
         while l || r {
             if l && r {
                 let key = self.left.key()?;
                 let name = &self.left.bytes()[key.from..=key.to];
                 let at = self.right.at;
-                if self.right.bytes()[at..].starts_with(name) {
+                if goes_on(self.right.bytes(), at, name) {
                     let other = Key {
                         from: at,
                         to: at + name.len() - 1,
@@ -120,10 +157,12 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
                     let falls = |side: Side<'_>, before: Option<Key>, key: Key| {
                         before.is_some_and(|b| order(side, b, side, key) == Ordering::Greater)
                     };
-                    if falls(self.left, left_before, key) || falls(self.right, right_before, other)
+                    if falls(self.left, left_before, key)
+                        || (!paired && falls(self.right, right_before, other))
                     {
                         return Err(Malformed);
                     }
+                    paired = true;
                     let name = self.left.slice(key.from, key.to);
                     self.guide.key(name);
                     (self.left.at, self.right.at) = (key.to + 1, other.to + 1);
@@ -141,6 +180,7 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
                     (l, r) = (self.left.more()?, self.right.more()?);
                     continue;
                 }
+                paired = false;
                 let other = self.right.key()?;
                 if order(self.left, key, self.right, other) == Ordering::Less {
                     l = self.one_entry(true, key, &mut left_before, depth, &mut only)?;

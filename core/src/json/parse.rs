@@ -76,6 +76,7 @@ impl<'s> Builder<'s> {
                 cells,
                 flags: Flags::NONE,
                 depth: 0,
+                is_json: true,
             },
             open: Vec::new(),
         })

@@ -57,7 +57,19 @@ pub fn structured(text: &str) -> Option<Structured> {
 /// As [`structured`], for callers that go on reading the value themselves.
 #[must_use]
 pub fn structured_doc(text: &str) -> Option<(Doc<'_>, StructuredRule)> {
-    let first = *text.trim_ascii_start().as_bytes().first()?;
+    let bytes = text.trim_ascii().as_bytes();
+    let (&first, &last) = (bytes.first()?, bytes.last()?);
+    // What was cut need not be read to the end to see that.
+    let closes = match first {
+        b'{' => last == b'}',
+        b'[' => last == b']',
+        b'(' => last == b')',
+        b'"' | b'\'' => last == first && bytes.len() > 1,
+        _ => true,
+    };
+    if !closes {
+        return None;
+    }
     let maybe_json = matches!(
         first,
         b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b'N' | b'I' | b't' | b'f' | b'n'
