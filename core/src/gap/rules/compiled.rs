@@ -218,7 +218,9 @@ impl CompiledRules {
         let mut out = Effect {
             ignore: false,
             array: Pairing::Ordered,
-            ..above.clone()
+            precision: above.precision,
+            class: above.class,
+            cosmetic: above.cosmetic,
         };
         let own = || active.iter().flat_map(|at| &self.nodes[*at as usize].rules);
         let best = |says: fn(&Effect) -> bool| {
