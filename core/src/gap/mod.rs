@@ -6,10 +6,12 @@
 mod advantage;
 mod align;
 mod answer;
+mod bulk;
 mod cascade;
 mod catalog;
 mod comparer;
 mod cosmetic;
+mod cosmetic_kinds;
 mod diff;
 mod gate;
 mod guide;
@@ -21,6 +23,7 @@ mod nested;
 mod noise;
 mod numbers;
 mod observation;
+mod one_sided;
 mod pair;
 mod renames;
 mod reward;
@@ -33,6 +36,7 @@ mod tally;
 mod tokens;
 mod transition;
 mod unordered;
+mod varied;
 mod volatility;
 mod walk;
 mod weigh;
@@ -76,5 +80,6 @@ pub use transition::{
     Component, LATENCY_FLOOR_MS, StateAfter, Transition, compose, latency_distance,
     outcome_distance, state_distance,
 };
-pub use volatility::{Arm, MAX_PATHS, Varied, VolatilePath, Volatility};
+pub use varied::Varied;
+pub use volatility::{Arm, MAX_PATHS, VolatilePath, Volatility};
 pub use words::{REWARD_WORDS, REWARD_WORDS_BESIDE_USE, USE_WORDS};

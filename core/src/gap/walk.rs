@@ -7,13 +7,9 @@ use super::kinds::DiffKind;
 use super::leaf::{self, Context};
 use super::renames::OneSided;
 use super::rules::Pairing;
-use super::scan::{
-    MAX_DEPTH, Malformed, container_end, measure, scalar_end, string_end, value_end,
-};
+use super::scan::{MAX_DEPTH, Malformed, container_end, scalar_end, string_end, value_end};
 use super::side::{Key, Side, goes_on, order, same_elements};
 use super::tally::{Sink, Tally};
-use super::tokens::common_prefix;
-use super::weigh::{Weighed, weigh};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
@@ -48,10 +44,6 @@ pub(super) struct Walk<'t, 'w, S, G> {
     /// apart the two stand then. All zero if nothing is known.
     pub(super) same: (usize, usize),
 }
-
-/// Deeper containers are not looked at as a whole, as each level may read its
-/// start anew.
-const BULK_DEPTH: usize = 8;
 
 impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
     /// Compares the values that start here, `depth` containers deep, and that
@@ -107,30 +99,8 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
         Ok(())
     }
 
-    /// Passes two containers that are the same byte by byte; whether they are.
-    /// Only one of them is read, and neither beyond the first difference.
-    fn same_container(&mut self, depth: usize) -> bool {
-        if depth > BULK_DEPTH || (G::ACTIVE && !self.guide.is_free()) {
-            return false;
-        }
-        let (i, j) = (self.left.at, self.right.at);
-        if self.same.0 <= i || self.same.1 != i.wrapping_sub(j) {
-            let same = common_prefix(&self.left.bytes()[i..], &self.right.bytes()[j..]);
-            self.same = (i + same, i.wrapping_sub(j));
-        }
-        let alike = &self.left.bytes()[..self.same.0];
-        match measure(alike, i, depth) {
-            Ok((leaves, end)) => {
-                self.tally.share_all(leaves);
-                (self.left.at, self.right.at) = (end, end - i + j);
-                true
-            }
-            Err(Malformed) => false,
-        }
-    }
-
     /// Whether a rule takes what stands here out of both answers.
-    fn is_ignored(&self) -> bool {
+    pub(super) fn is_ignored(&self) -> bool {
         G::ACTIVE && self.guide.effect().is_some_and(|effect| effect.ignore)
     }
 
@@ -265,65 +235,5 @@ impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
             true => &mut self.left,
             false => &mut self.right,
         }
-    }
-
-    /// An entry that one side alone has; whether that side goes on after it.
-    fn one_entry(
-        &mut self,
-        is_left: bool,
-        key: Key,
-        before: &mut Option<Key>,
-        depth: usize,
-        only: &mut OneSided,
-    ) -> Result<bool, Malformed> {
-        let side = self.side(is_left);
-        // Only sorted keys can be merged.
-        if before.is_some_and(|b| order(*side, b, *side, key) == Ordering::Greater) {
-            return Err(Malformed);
-        }
-        *before = Some(key);
-        side.at = key.to + 1;
-        let name = side.slice(key.from, key.to);
-        self.guide.key(name);
-        if self.is_ignored() {
-            self.side(is_left).skip()?;
-        } else {
-            let (mark, from) = (self.sink.mark(), self.side(is_left).at);
-            self.sink.key(name);
-            let found = self.one_sided(is_left, depth)?;
-            self.sink.leave();
-            only.push(is_left, (from, self.side(is_left).at), mark, &found);
-        }
-        self.guide.leave();
-        self.side(is_left).more()
-    }
-
-    /// A value that one side alone has.
-    fn one_sided(&mut self, is_left: bool, depth: usize) -> Result<Weighed, Malformed> {
-        let side = *self.side(is_left);
-        let rules = self.context.rules;
-        let (found, end) = weigh(side.text, side.at, depth + 1, self.guide, rules, false)?;
-        self.side(is_left).at = end;
-        self.lose_one(is_left, &found, side.slice(side.at, end));
-        Ok(found)
-    }
-
-    pub(super) fn lose_one(&mut self, is_left: bool, found: &Weighed, value: &str) {
-        let kind = match is_left {
-            true => DiffKind::Missing,
-            false => DiffKind::Extra,
-        };
-        let tally = &mut self.tally;
-        tally.union = tally.union.saturating_add(found.leaves.count);
-        tally.mass += found.leaves.mass;
-        tally.structure += found.loss;
-        tally.structure_mass += found.loss_mass;
-        tally.kinds.add(kind, found.full());
-        tally.kinds.add(DiffKind::Cosmetic, found.slight());
-        let (l, r) = match is_left {
-            true => (Some(value), None),
-            false => (None, Some(value)),
-        };
-        self.sink.lost(found.one_sided(kind), l, r);
     }
 }
