@@ -18,7 +18,7 @@
 use std::collections::HashMap;
 
 use super::answer::Answer;
-use super::observation::Comparer;
+use super::comparer::Comparer;
 use super::schema::{SchemaParts, split};
 use super::tokens::text_similarity;
 use super::words::split_reward;

@@ -1,8 +1,13 @@
 //! The same comparison, explained path by path.
 
-use super::answer::{Answer, DiffKind};
-use super::observation::{Comparer, ObsGap};
-use super::walk::Sink;
+use super::answer::Answer;
+use super::comparer::Comparer;
+use super::kinds::{CosmeticKind, DiffKind, Loss, Severity};
+use super::observation::ObsGap;
+use super::rules::CompiledRules;
+use super::tally::Sink;
+use crate::json::is_blob;
+use crate::json::key::Key;
 
 /// Values are shown up to this many characters.
 pub const SHOWN_CHARS: usize = 200;
@@ -14,6 +19,10 @@ pub struct PathDiff {
     pub path: String,
     /// What kind of difference.
     pub kind: DiffKind,
+    /// Which cosmetic difference; set if and only if `kind` is [`DiffKind::Cosmetic`].
+    pub cosmetic: Option<CosmeticKind>,
+    /// One of the values is a long base64 text, compared by its bytes alone.
+    pub blob: bool,
     /// Paths lost here, in `[0, union]`: 1 for a leaf that differs wholly, the
     /// number of leaves for a subtree that one side alone has.
     pub weight: f64,
@@ -21,6 +30,23 @@ pub struct PathDiff {
     pub left: Option<String>,
     /// The right value; absent for `missing`.
     pub right: Option<String>,
+}
+
+impl PathDiff {
+    /// How much this matters ([`DiffKind::severity`]).
+    #[must_use]
+    pub const fn severity(&self) -> Severity {
+        self.kind.severity()
+    }
+
+    /// The kind, and of a cosmetic difference which: `value`, `cosmetic:letter_case`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.cosmetic {
+            Some(cosmetic) => format!("{}:{}", self.kind.name(), cosmetic.name()),
+            None => self.kind.name().to_owned(),
+        }
+    }
 }
 
 /// All differences of two answers.
@@ -50,19 +76,7 @@ struct Explain {
 impl Sink for Explain {
     fn key(&mut self, key: &str) {
         self.steps.push(self.path.len());
-        let inner = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
-        let plain = inner
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            && inner.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-        if plain {
-            self.path.push('.');
-            self.path.push_str(inner);
-        } else {
-            self.path.push('[');
-            self.path.push_str(key);
-            self.path.push(']');
-        }
+        push_key(&mut self.path, key);
     }
 
     fn index(&mut self, index: u32) {
@@ -74,15 +88,17 @@ impl Sink for Explain {
         self.path.truncate(self.steps.pop().unwrap_or(1));
     }
 
-    fn lost(&mut self, kind: DiffKind, weight: f64, left: Option<&str>, right: Option<&str>) {
+    fn lost(&mut self, loss: Loss, left: Option<&str>, right: Option<&str>) {
         if self.found.len() >= self.limit {
-            self.omitted.push(weight);
+            self.omitted.push(loss.weight);
             return;
         }
         self.found.push(PathDiff {
             path: self.path.clone(),
-            kind,
-            weight,
+            kind: loss.kind,
+            cosmetic: loss.cosmetic,
+            blob: left.is_some_and(holds_blob) || right.is_some_and(holds_blob),
+            weight: loss.weight,
             left: left.map(shown),
             right: right.map(shown),
         });
@@ -98,9 +114,36 @@ impl Sink for Explain {
         self.steps.clear();
     }
 
+    fn relieve(&mut self, mark: usize, share: f64) {
+        let weight = match self.found.get_mut(mark) {
+            Some(diff) => Some(&mut diff.weight),
+            None => self.omitted.get_mut(mark.saturating_sub(self.limit)),
+        };
+        if let Some(weight) = weight {
+            *weight *= share;
+        }
+    }
+
     fn reorder(&mut self, mark: usize, weight: f64, left: &str, right: &str) {
         self.forget(mark);
-        self.lost(DiffKind::Order, weight, Some(left), Some(right));
+        self.lost(Loss::of(DiffKind::Order, weight), Some(left), Some(right));
+    }
+}
+
+/// Writes a key (canonical, quotes included) as a step of a path.
+pub(super) fn push_key(path: &mut String, key: &str) {
+    let inner = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+    let plain = inner
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && inner.bytes().next().is_some_and(|b| !b.is_ascii_digit());
+    if plain {
+        path.push('.');
+        path.push_str(inner);
+    } else {
+        path.push('[');
+        path.push_str(key);
+        path.push(']');
     }
 }
 
@@ -111,7 +154,21 @@ impl Explain {
     }
 }
 
+/// The text of a leaf: a bare one, or a string without escapes (base64 has none but in `\n`).
+fn holds_blob(value: &str) -> bool {
+    let inner = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    let inner = inner.unwrap_or(value);
+    inner.starts_with("blob:") || is_blob(inner)
+}
+
+/// A blob stands there as `blob:<hash>:<characters>`, as in canonical answers.
 fn shown(value: &str) -> String {
+    if is_blob(value.trim_matches('"')) {
+        let inner = value.trim_matches('"');
+        return format!("\"blob:{}:{}\"", Key::of(inner.as_bytes()), inner.len());
+    }
     match value.char_indices().nth(SHOWN_CHARS) {
         Some((at, _)) => format!("{}…", &value[..at]),
         None => value.to_owned(),
@@ -122,6 +179,18 @@ impl Comparer {
     /// Explains [`Comparer::observe`]: at most `limit` paths, the first ones in order.
     #[must_use]
     pub fn diff(&mut self, left: Answer<'_>, right: Answer<'_>, limit: usize) -> Diff {
+        self.diff_with(None, left, right, limit)
+    }
+
+    /// As [`Self::diff`], by the rules of the API that answered.
+    #[must_use]
+    pub fn diff_with(
+        &mut self,
+        rules: Option<&CompiledRules>,
+        left: Answer<'_>,
+        right: Answer<'_>,
+        limit: usize,
+    ) -> Diff {
         let mut sink = Explain {
             limit,
             path: "$".to_owned(),
@@ -129,7 +198,7 @@ impl Comparer {
             found: Vec::new(),
             omitted: Vec::new(),
         };
-        let gap = self.observe_into(left, right, &mut sink);
+        let gap = self.observe_into(rules, left, right, &mut sink);
         Diff {
             paths: sink.found,
             omitted: u32::try_from(sink.omitted.len()).unwrap_or(u32::MAX),

@@ -1,7 +1,7 @@
 //! Which values of an answer name things.
 
-use super::answer::DiffKind;
 use super::diff::Diff;
+use super::kinds::DiffKind;
 use super::tokens::hash;
 use crate::json::Doc;
 

@@ -3,10 +3,13 @@
 //! A path stands here without positions in arrays (`$.items[*].id`), so that the
 //! same field is the same path in lists of any length.
 
-use super::answer::{Answer, DiffKind};
-use super::observation::{Comparer, ObsGap};
+use super::answer::Answer;
+use super::comparer::Comparer;
+use super::kinds::{CosmeticKind, DiffKind, Loss};
+use super::observation::ObsGap;
+use super::rules::CompiledRules;
+use super::tally::Sink;
 use super::tokens::hash;
-use super::walk::Sink;
 
 /// So many losses of one pair are kept; what comes after them is not.
 pub const LOSSES_KEPT: usize = 1000;
@@ -18,6 +21,8 @@ pub struct PathLoss {
     pub id: i64,
     /// What kind of difference.
     pub kind: DiffKind,
+    /// Which cosmetic one.
+    pub cosmetic: Option<CosmeticKind>,
     /// Paths lost here, in `[0, union]`.
     pub weight: f64,
 }
@@ -62,13 +67,24 @@ impl Sink for Losses<'_> {
         self.steps.pop();
     }
 
-    fn lost(&mut self, kind: DiffKind, weight: f64, _: Option<&str>, _: Option<&str>) {
+    fn lost(&mut self, loss: Loss, _: Option<&str>, _: Option<&str>) {
         if self.found.len() >= LOSSES_KEPT {
             self.beyond += 1;
             return;
         }
-        let id = step(self.here(), kind as u64 + 1).cast_signed();
-        self.found.push(PathLoss { id, kind, weight });
+        let Loss {
+            weight,
+            kind,
+            cosmetic,
+        } = loss;
+        let which = cosmetic.map_or(0, |cosmetic| 1 + cosmetic as u64);
+        let kind_number = 1 + kind as u64 + (which << 8);
+        self.found.push(PathLoss {
+            id: step(self.here(), kind_number).cast_signed(),
+            kind,
+            cosmetic,
+            weight,
+        });
     }
 
     fn mark(&self) -> usize {
@@ -80,18 +96,25 @@ impl Sink for Losses<'_> {
         self.steps.clear();
     }
 
+    fn relieve(&mut self, mark: usize, share: f64) {
+        if let Some(loss) = self.found.get_mut(mark) {
+            loss.weight *= share;
+        }
+    }
+
     fn reorder(&mut self, mark: usize, weight: f64, left: &str, right: &str) {
         self.forget(mark);
-        self.lost(DiffKind::Order, weight, Some(left), Some(right));
+        self.lost(Loss::of(DiffKind::Order, weight), Some(left), Some(right));
     }
 }
 
 impl Comparer {
-    /// As [`Comparer::observe`], and what is lost where: in the order of
+    /// As [`Comparer::observe_with`], and what is lost where: in the order of
     /// [`Comparer::diff`], the first [`LOSSES_KEPT`] of them, into `found`, which
     /// is emptied before.
     pub fn losses(
         &mut self,
+        rules: Option<&CompiledRules>,
         left: Answer<'_>,
         right: Answer<'_>,
         found: &mut Vec<PathLoss>,
@@ -102,7 +125,7 @@ impl Comparer {
             found,
             beyond: 0,
         };
-        self.observe_into(left, right, &mut sink)
+        self.observe_into(rules, left, right, &mut sink)
     }
 }
 
@@ -143,16 +166,17 @@ mod tests {
         let mut comparer = Comparer::default();
         let mut found = vec![];
         let (one, two) = (r#"{"a":[{"b":1}]}"#, r#"{"a":[{"b":2}]}"#);
-        comparer.losses(Answer::json(one), Answer::json(two), &mut found);
+        comparer.losses(None, Answer::json(one), Answer::json(two), &mut found);
         let first = found[0];
         assert_eq!(
             (found.len(), first.kind, first.weight),
             (1, DiffKind::Value, 1.0)
         );
         let (one, two) = (r#"{"a":[{"b":1},{"b":3}]}"#, r#"{"a":[{"b":1},{"b":2}]}"#);
-        comparer.losses(Answer::json(one), Answer::json(two), &mut found);
+        comparer.losses(None, Answer::json(one), Answer::json(two), &mut found);
         assert_eq!(found, [first]);
         comparer.losses(
+            None,
             Answer::json(r#"{"a":1}"#),
             Answer::json(r#"{"a":2}"#),
             &mut found,
@@ -182,7 +206,7 @@ mod tests {
             let (a, b) = (wrap(&a), wrap(&b));
             let mut comparer = Comparer::default();
             let mut found = vec![];
-            let gap = comparer.losses(Answer::json(&a), Answer::json(&b), &mut found);
+            let gap = comparer.losses(None, Answer::json(&a), Answer::json(&b), &mut found);
             let diff = comparer.diff(Answer::json(&a), Answer::json(&b), LOSSES_KEPT);
             prop_assert_eq!(gap, diff.gap);
             let kinds: Vec<_> = diff.paths.iter().map(|p| (p.kind, p.weight)).collect();

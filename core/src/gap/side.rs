@@ -18,16 +18,25 @@ impl<'t> Side<'t> {
         Self { text, at: 0 }
     }
 
+    #[inline]
     pub(super) fn bytes(&self) -> &'t [u8] {
         self.text.as_bytes()
     }
 
+    #[inline]
     pub(super) fn peek(&self) -> Result<u8, Malformed> {
         self.bytes().get(self.at).copied().ok_or(Malformed)
     }
 
+    #[inline]
     pub(super) fn slice(&self, from: usize, to: usize) -> &'t str {
         self.text.get(from..to).unwrap_or_default()
+    }
+
+    /// Past the value that starts here.
+    pub(super) fn skip(&mut self) -> Result<(), Malformed> {
+        self.at = value_end(self.bytes(), self.at)?;
+        Ok(())
     }
 
     pub(super) const fn done(&self) -> bool {
@@ -84,7 +93,30 @@ pub(super) struct Key {
 }
 
 /// Keys stand in the order of their decoded text.
+#[inline]
 pub(super) fn order(left: Side<'_>, a: Key, right: Side<'_>, b: Key) -> Ordering {
+    // Eight bytes at once tell most keys apart.
+    if !a.escaped
+        && !b.escaped
+        && let (Some(x), Some(y)) = (head(left, a), head(right, b))
+        && x != y
+    {
+        let place = ((x ^ y).leading_zeros() / 8) as usize;
+        if place < a.to - a.from - 2 && place < b.to - b.from - 2 {
+            return x.cmp(&y);
+        }
+    }
+    whole_order(left, a, right, b)
+}
+
+/// The first eight bytes after the opening quote, as one number.
+fn head(side: Side<'_>, key: Key) -> Option<u64> {
+    let rest = side.bytes().get(key.from + 1..)?;
+    rest.first_chunk::<8>()
+        .map(|chunk| u64::from_be_bytes(*chunk))
+}
+
+fn whole_order(left: Side<'_>, a: Key, right: Side<'_>, b: Key) -> Ordering {
     let (x, y) = (left.slice(a.from, a.to), right.slice(b.from, b.to));
     if a.escaped || b.escaped {
         let decoded = leaf::decode(x).cmp(&leaf::decode(y));
@@ -92,6 +124,29 @@ pub(super) fn order(left: Side<'_>, a: Key, right: Side<'_>, b: Key) -> Ordering
     }
     // Without the closing quote, which would stand above a space.
     x.as_bytes()[..x.len() - 1].cmp(&y.as_bytes()[..y.len() - 1])
+}
+
+/// Whether `text` goes on with `start` at `at`. Keys and leaves are short: not
+/// worth a call to compare them.
+#[inline]
+pub(super) fn goes_on(text: &[u8], at: usize, start: &[u8]) -> bool {
+    let Some(there) = text.get(at..at + start.len()) else {
+        return false;
+    };
+    let (mut a, mut b) = (there, start);
+    while let (Some((x, more)), Some((y, rest))) =
+        (a.split_first_chunk::<8>(), b.split_first_chunk::<8>())
+    {
+        if u64::from_le_bytes(*x) != u64::from_le_bytes(*y) {
+            return false;
+        }
+        (a, b) = (more, rest);
+    }
+    // What is left overlaps with what was compared, where there was any.
+    match (there.last_chunk::<8>(), start.last_chunk::<8>()) {
+        (Some(x), Some(y)) => x == y,
+        _ => a.iter().zip(b).all(|(x, y)| x == y),
+    }
 }
 
 /// Whether two arrays hold the same elements, by their hashes.

@@ -24,15 +24,81 @@ pub fn text_similarity(left: &str, right: &str) -> f64 {
     similarity(left, right, usize::MAX, &mut Bags::default())
 }
 
+/// So many tokens of the part of a text that differs are compared; what comes
+/// after them counts as different. 16 MiB for both bags.
+pub(super) const MAX_TOKENS: usize = 1 << 20;
+
 /// As [`text_similarity`], over at most the first `limit` tokens of each text.
 pub(super) fn similarity(left: &str, right: &str, limit: usize, bags: &mut Bags) -> f64 {
-    bag(left, limit, &mut bags.left);
-    bag(right, limit, &mut bags.right);
-    jaccard(&bags.left, &bags.right).unwrap_or(f64::from(u8::from(left == right)))
+    if limit < usize::MAX {
+        bag(left, limit.min(MAX_TOKENS), &mut bags.left);
+        bag(right, limit.min(MAX_TOKENS), &mut bags.right);
+        let (both, union) = overlap(&bags.left, &bags.right);
+        return match union {
+            0 => f64::from(u8::from(left == right)),
+            _ => both as f64 / union as f64,
+        };
+    }
+    // What both start and end with adds the same tokens to both bags, so it is
+    // only counted: J = (shared + both) / (shared + union).
+    let (start, end) = margins(left, right);
+    let shared = count(&left[..start]) + count(&left[left.len() - end..]);
+    let (left, right) = (
+        &left[start..left.len() - end],
+        &right[start..right.len() - end],
+    );
+    let more = bag(left, MAX_TOKENS, &mut bags.left) + bag(right, MAX_TOKENS, &mut bags.right);
+    let (both, union) = overlap(&bags.left, &bags.right);
+    match shared + union + more {
+        0 => f64::from(u8::from(left == right)),
+        all => (shared + both) as f64 / all as f64,
+    }
 }
 
-/// Of two sorted bags; `None` if both are empty.
-fn jaccard(left: &[u64], right: &[u64]) -> Option<f64> {
+/// How many bytes two byte strings share at the start.
+pub(super) fn common_prefix(left: &[u8], right: &[u8]) -> usize {
+    let len = left.len().min(right.len());
+    let mut at = 0;
+    while let (Some(a), Some(b)) = (
+        left.get(at..).and_then(|rest| rest.first_chunk::<8>()),
+        right.get(at..).and_then(|rest| rest.first_chunk::<8>()),
+    ) {
+        let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differ != 0 {
+            return at + (differ.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while at < len && left[at] == right[at] {
+        at += 1;
+    }
+    at
+}
+
+/// The lengths of what two texts share at their start and end, cut at white
+/// space, where tokens never join.
+fn margins(left: &str, right: &str) -> (usize, usize) {
+    let (a, b) = (left.as_bytes(), right.as_bytes());
+    let same = common_prefix(a, b);
+    let start = a[..same]
+        .iter()
+        .rposition(u8::is_ascii_whitespace)
+        .map_or(0, |at| at + 1);
+    let room = a.len().min(b.len()) - start;
+    let mut same = 0;
+    while same < room && a[a.len() - 1 - same] == b[b.len() - 1 - same] {
+        same += 1;
+    }
+    let tail = &a[a.len() - same..];
+    let end = tail
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .map_or(0, |at| same - at);
+    (start, end)
+}
+
+/// Of two sorted bags: the tokens in both, and in either.
+fn overlap(left: &[u64], right: &[u64]) -> (usize, usize) {
     let (mut i, mut j, mut both) = (0, 0, 0usize);
     while let (Some(a), Some(b)) = (left.get(i), right.get(j)) {
         match a.cmp(b) {
@@ -45,17 +111,23 @@ fn jaccard(left: &[u64], right: &[u64]) -> Option<f64> {
             }
         }
     }
-    let union = left.len() + right.len() - both;
-    (union > 0).then(|| both as f64 / union as f64)
+    (both, left.len() + right.len() - both)
 }
 
-fn bag(text: &str, limit: usize, out: &mut Vec<u64>) {
+/// Fills a bag with at most `limit` tokens; how many more there are.
+fn bag(text: &str, limit: usize, out: &mut Vec<u64>) -> usize {
     out.clear();
+    let mut more = 0;
     each_token(text, |token| {
-        out.push(hash(token.as_bytes()));
-        out.len() < limit
+        if out.len() < limit {
+            out.push(hash(token.as_bytes()));
+        } else {
+            more += 1;
+        }
+        true
     });
     out.sort_unstable();
+    more
 }
 
 /// How many tokens a text has.
@@ -101,14 +173,31 @@ pub(super) fn each_token<'t>(text: &'t str, mut take: impl FnMut(&'t str) -> boo
             start = Some(at);
         }
         at += width;
+        if start.is_some() {
+            // The rest of a plain word, without asking at each letter.
+            while bytes.get(at).is_some_and(|&byte| WORD[usize::from(byte)]) {
+                at += 1;
+            }
+        }
     }
     if let Some(from) = start {
         take(&text[from..]);
     }
 }
 
+/// Letters, digits and `_`.
+const WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
+
 const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    WORD[byte as usize]
 }
 
 /// Thai, Lao, Khmer, Myanmar, and what follows from the East Asian scripts on, Hangul apart.
@@ -132,6 +221,14 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
         state = fold(state ^ u64::from_le_bytes(word), B).wrapping_add(A);
     }
     fold(state, A ^ B)
+}
+
+/// A hash of a hash and what comes after it; the order counts.
+pub(super) fn then(state: u64, next: u64) -> u64 {
+    let wide = u128::from(state ^ 0x9E37_79B9_7F4A_7C15) * u128::from(next | 1 << 63);
+    ((wide >> 64) as u64 ^ wide as u64)
+        .wrapping_add(next)
+        .rotate_left(23)
 }
 
 #[cfg(test)]
@@ -167,6 +264,41 @@ mod tests {
         assert_eq!(text_similarity("---", "+++"), 0.0);
         assert_eq!(text_similarity("a", ""), 0.0);
         assert_eq!(similarity("a b c", "a b d", 2, &mut Bags::default()), 1.0);
+    }
+
+    #[test]
+    fn shared_margins_change_nothing() {
+        let mut bags = Bags::default();
+        let whole = |a: &str, b: &str| {
+            let (mut left, mut right) = (vec![], vec![]);
+            bag(a, usize::MAX, &mut left);
+            bag(b, usize::MAX, &mut right);
+            let (both, union) = overlap(&left, &right);
+            both as f64 / union as f64
+        };
+        for (a, b) in [
+            ("a b -1.5 c d", "a b -1.6 c d"),
+            ("x 1 y", "x 1 1 y"),
+            ("same words", "same words here"),
+            ("a a a a", "a a a"),
+            ("a.b c", "a b c"),
+        ] {
+            assert_eq!(
+                similarity(a, b, usize::MAX, &mut bags),
+                whole(a, b),
+                "{a} {b}"
+            );
+        }
+    }
+
+    #[test]
+    fn beyond_the_cap_all_is_different() {
+        let tail = "x ".repeat(MAX_TOKENS);
+        let (a, b) = (format!("a{tail}"), format!("b{tail}y"));
+        let found = text_similarity(&a, &b);
+        assert!(found > 0.99 && found < 1.0, "{found}");
+        let (a, b) = (format!("{tail}a b"), format!("{tail}b a"));
+        assert_eq!(text_similarity(&a, &b), 1.0);
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 //! composed into `trans` (docs/measures.md, "Transition").
 
 use super::answer::Answer;
-use super::observation::Comparer;
+use super::comparer::Comparer;
 
 /// Latencies below this count as this: clocks resolve no less, and 0 has no logarithm.
 pub const LATENCY_FLOOR_MS: f64 = 0.001;

@@ -2,74 +2,17 @@
 
 use std::cmp::Ordering;
 
-use super::answer::{DiffKind, Kinds, Rules};
-use super::leaf;
-use super::scan::{
-    Leaves, MAX_DEPTH, Malformed, container_end, measure, scalar_end, string_end, value_end,
-};
-use super::side::{Key, Side, order, same_elements};
-use super::tokens::Bags;
-
-/// Who listens to a walk. The plain comparison listens to nothing, so paths
-/// cost it nothing; the explaining one keeps them.
-pub(super) trait Sink {
-    /// Steps into the value under a key (canonical, quotes included).
-    fn key(&mut self, _key: &str) {}
-    /// Steps into an element.
-    fn index(&mut self, _index: u32) {}
-    /// Steps out again.
-    fn leave(&mut self) {}
-    /// Something is lost here.
-    fn lost(&mut self, _kind: DiffKind, _weight: f64, _left: Option<&str>, _right: Option<&str>) {}
-    /// A point to go back to.
-    fn mark(&self) -> usize {
-        0
-    }
-    /// Forgets everything since `mark`, and stands at the root again.
-    fn rewind(&mut self, _mark: usize) {}
-    /// Everything lost since `mark` is one difference of order.
-    fn reorder(&mut self, _mark: usize, _weight: f64, _left: &str, _right: &str) {}
-}
-
-/// The sink that does not listen.
-pub(super) struct Quiet;
-impl Sink for Quiet {}
-
-/// The sums of a walk. Losses are in paths; the `mass` ones in bytes of leaves.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) shared: u32,
-    pub(super) union: u32,
-    pub(super) structure: f64,
-    pub(super) value: f64,
-    pub(super) mass: u64,
-    pub(super) structure_mass: f64,
-    pub(super) value_mass: f64,
-    pub(super) kinds: Kinds,
-}
-
-impl Tally {
-    pub(super) fn share(&mut self, mass: usize) {
-        self.shared = self.shared.saturating_add(1);
-        self.union = self.union.saturating_add(1);
-        self.mass += mass as u64;
-    }
-
-    pub(super) fn share_all(&mut self, leaves: Leaves) {
-        self.shared = self.shared.saturating_add(leaves.count);
-        self.union = self.union.saturating_add(leaves.count);
-        self.mass += leaves.mass;
-    }
-
-    pub(super) fn lose(&mut self, kind: DiffKind, loss: f64, mass: usize) {
-        self.value += loss;
-        self.value_mass += loss * mass as f64;
-        self.kinds.add(kind, 1);
-    }
-}
+use super::guide::Guide;
+use super::kinds::DiffKind;
+use super::leaf::{self, Context};
+use super::renames::OneSided;
+use super::rules::Pairing;
+use super::scan::{MAX_DEPTH, Malformed, container_end, scalar_end, string_end, value_end};
+use super::side::{Key, Side, goes_on, order, same_elements};
+use super::tally::{Sink, Tally};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     Null,
     Bool,
     Number,
@@ -78,7 +21,7 @@ enum Class {
     Object,
 }
 
-fn class(byte: u8) -> Class {
+pub(super) fn class(byte: u8) -> Class {
     match byte {
         b'{' => Class::Object,
         b'[' => Class::Array,
@@ -90,24 +33,39 @@ fn class(byte: u8) -> Class {
 }
 
 /// A comparison under way.
-pub(super) struct Walk<'t, 'w, S> {
+pub(super) struct Walk<'t, 'w, S, G> {
     pub(super) left: Side<'t>,
     pub(super) right: Side<'t>,
     pub(super) tally: Tally,
-    pub(super) rules: &'w Rules,
-    pub(super) bags: &'w mut Bags,
+    pub(super) context: Context<'w>,
     pub(super) sink: &'w mut S,
+    pub(super) guide: &'w mut G,
+    /// Up to where the left text is the same as the right one, and how far
+    /// apart the two stand then. All zero if nothing is known.
+    pub(super) same: (usize, usize),
 }
 
-impl<S: Sink> Walk<'_, '_, S> {
-    /// Compares the values that start here, `depth` containers deep.
-    /// Recursion is bounded by [`MAX_DEPTH`].
+impl<'t, S: Sink, G: Guide> Walk<'t, '_, S, G> {
+    /// Compares the values that start here, `depth` containers deep, and that
+    /// are not ignored. Recursion is bounded by [`MAX_DEPTH`].
     pub(super) fn value(&mut self, depth: usize) -> Result<(), Malformed> {
         let (a, b) = (self.left.peek()?, self.right.peek()?);
         if depth < MAX_DEPTH {
+            if depth > 0 && matches!(a, b'{' | b'[') && a == b && self.same_container(depth) {
+                return Ok(());
+            }
             match (a, b) {
                 (b'{', b'{') => return self.object(depth),
-                (b'[', b'[') => return self.array(depth),
+                (b'[', b'[') => {
+                    if G::ACTIVE
+                        && let Some(effect) = self.guide.effect()
+                        && effect.array != Pairing::Ordered
+                    {
+                        let pairing = effect.array.clone();
+                        return self.unordered(depth, &pairing);
+                    }
+                    return self.array(depth);
+                }
                 _ => {}
             }
         }
@@ -122,7 +80,7 @@ impl<S: Sink> Walk<'_, '_, S> {
             _ => scalar_end(left, i)?,
         };
         let len = end - i;
-        if right.get(j..j + len) == Some(&left[i..end])
+        if goes_on(right, j, &left[i..end])
             && !matches!(a, b'0'..=b'9' | b'-' if right.get(j + len).is_some_and(|c| !matches!(c, b',' | b'}' | b']')))
         {
             self.tally.share(len);
@@ -132,62 +90,34 @@ impl<S: Sink> Walk<'_, '_, S> {
         let other = value_end(right, j)?;
         let mass = len.max(other - j);
         let (l, r) = (self.left.slice(i, end), self.right.slice(j, other));
-        let (loss, kind) = match a {
-            b'"' => leaf::strings(l, r, self.rules, self.bags),
-            _ => (1.0, DiffKind::Value),
-        };
         self.tally.share(mass);
-        self.tally.lose(kind, loss, mass);
-        self.sink.lost(kind, loss, Some(l), Some(r));
+        if let Some(loss) = leaf::compare(l, r, self.guide.effect(), &mut self.context) {
+            self.tally.lose(loss, mass);
+            self.sink.lost(loss, Some(l), Some(r));
+        }
         (self.left.at, self.right.at) = (end, other);
         Ok(())
     }
 
-    /// Two types at one path. Two leaves: a shared path that loses everything.
-    /// A container against anything else: as many paths as the larger side has,
-    /// counted once, none of them shared.
-    fn mismatch(&mut self, depth: usize) -> Result<(), Malformed> {
-        let (i, j) = (self.left.at, self.right.at);
-        let is_leaf = |side: &Side<'_>| match side.bytes()[side.at] {
-            b'{' | b'[' => {
-                depth >= MAX_DEPTH || matches!(side.bytes().get(side.at + 1), Some(b'}' | b']'))
-            }
-            _ => true,
-        };
-        let leaves = is_leaf(&self.left) && is_leaf(&self.right);
-        let (a, end) = measure(self.left.bytes(), i, depth)?;
-        let (b, other) = measure(self.right.bytes(), j, depth)?;
-        let (count, mass) = (a.count.max(b.count), a.mass.max(b.mass));
-        let tally = &mut self.tally;
-        if leaves {
-            tally.share(mass as usize);
-            tally.lose(DiffKind::Type, 1.0, mass as usize);
-        } else {
-            tally.union = tally.union.saturating_add(count);
-            tally.mass += mass;
-            tally.structure += f64::from(count);
-            tally.structure_mass += mass as f64;
-            tally.kinds.add(DiffKind::Type, 1);
-        }
-        let (l, r) = (self.left.slice(i, end), self.right.slice(j, other));
-        let weight = if leaves { 1.0 } else { f64::from(count) };
-        self.sink.lost(DiffKind::Type, weight, Some(l), Some(r));
-        (self.left.at, self.right.at) = (end, other);
-        Ok(())
+    /// Whether a rule takes what stands here out of both answers.
+    pub(super) fn is_ignored(&self) -> bool {
+        G::ACTIVE && self.guide.effect().is_some_and(|effect| effect.ignore)
     }
 
     fn object(&mut self, depth: usize) -> Result<(), Malformed> {
         let (mut l, mut r) = (self.left.open()?, self.right.open()?);
-        if !l && !r {
-            self.tally.share(2);
-        }
+        // Whether anything is left to compare, ignored entries apart.
+        let mut any = !G::ACTIVE && (l || r);
+        let mut only = OneSided::default();
         let (mut left_before, mut right_before) = (None, None);
+        // Both came by the same key, so that one order tells of both.
+        let mut paired = false;
         while l || r {
             if l && r {
                 let key = self.left.key()?;
                 let name = &self.left.bytes()[key.from..=key.to];
                 let at = self.right.at;
-                if self.right.bytes()[at..].starts_with(name) {
+                if goes_on(self.right.bytes(), at, name) {
                     let other = Key {
                         from: at,
                         to: at + name.len() - 1,
@@ -197,64 +127,91 @@ impl<S: Sink> Walk<'_, '_, S> {
                     let falls = |side: Side<'_>, before: Option<Key>, key: Key| {
                         before.is_some_and(|b| order(side, b, side, key) == Ordering::Greater)
                     };
-                    if falls(self.left, left_before, key) || falls(self.right, right_before, other)
+                    if falls(self.left, left_before, key)
+                        || (!paired && falls(self.right, right_before, other))
                     {
                         return Err(Malformed);
                     }
-                    self.sink.key(self.left.slice(key.from, key.to));
+                    paired = true;
+                    let name = self.left.slice(key.from, key.to);
+                    self.guide.key(name);
                     (self.left.at, self.right.at) = (key.to + 1, other.to + 1);
-                    self.value(depth + 1)?;
-                    self.sink.leave();
+                    if self.is_ignored() {
+                        self.left.skip()?;
+                        self.right.skip()?;
+                    } else {
+                        any = true;
+                        self.sink.key(name);
+                        self.value(depth + 1)?;
+                        self.sink.leave();
+                    }
+                    self.guide.leave();
                     (left_before, right_before) = (Some(key), Some(other));
                     (l, r) = (self.left.more()?, self.right.more()?);
                     continue;
                 }
+                paired = false;
                 let other = self.right.key()?;
                 if order(self.left, key, self.right, other) == Ordering::Less {
-                    l = self.one_sided(true, Some(key), &mut left_before, depth)?;
+                    l = self.one_entry(true, key, &mut left_before, depth, &mut only)?;
                 } else {
-                    r = self.one_sided(false, Some(other), &mut right_before, depth)?;
+                    r = self.one_entry(false, other, &mut right_before, depth, &mut only)?;
                 }
             } else if l {
                 let key = self.left.key()?;
-                l = self.one_sided(true, Some(key), &mut left_before, depth)?;
+                l = self.one_entry(true, key, &mut left_before, depth, &mut only)?;
             } else {
                 let key = self.right.key()?;
-                r = self.one_sided(false, Some(key), &mut right_before, depth)?;
+                r = self.one_entry(false, key, &mut right_before, depth, &mut only)?;
             }
         }
+        if !any && only.is_empty() {
+            self.tally.share(2);
+        }
+        self.renames(&only);
         Ok(())
     }
 
     fn array(&mut self, depth: usize) -> Result<(), Malformed> {
         let (i, j) = (self.left.at, self.right.at);
         let (mut l, mut r) = (self.left.open()?, self.right.open()?);
-        if !l && !r {
-            self.tally.share(2);
-            return Ok(());
-        }
         let before = self.tally;
         let mark = self.sink.mark();
+        let mut any = !G::ACTIVE && (l || r);
         let mut index = 0;
         while l || r {
-            self.sink.index(index);
-            index += 1;
-            if l && r {
-                self.value(depth + 1)?;
-                (l, r) = (self.left.more()?, self.right.more()?);
-            } else if l {
-                l = self.one_sided(true, None, &mut None, depth)?;
+            self.guide.index(Some(index));
+            let ignored = self.is_ignored();
+            any |= !ignored;
+            if ignored {
+                (l, r) = (self.pass(true, l)?, self.pass(false, r)?);
             } else {
-                r = self.one_sided(false, None, &mut None, depth)?;
+                self.sink.index(index);
+                if l && r {
+                    self.value(depth + 1)?;
+                    (l, r) = (self.left.more()?, self.right.more()?);
+                } else {
+                    let is_left = l;
+                    self.one_sided(is_left, depth)?;
+                    (l, r) = match is_left {
+                        true => (self.left.more()?, false),
+                        false => (false, self.right.more()?),
+                    };
+                }
+                self.sink.leave();
             }
-            self.sink.leave();
+            self.guide.leave();
+            index += 1;
+        }
+        if !any {
+            self.tally.share(2);
         }
         let differing = self.tally.kinds.total() - before.kinds.total();
         let (l, r) = (
             self.left.slice(i, self.left.at),
             self.right.slice(j, self.right.at),
         );
-        if differing > 0 && l.len() == r.len() && same_elements(l, r)? {
+        if differing > 0 && index > 1 && l.len() == r.len() && same_elements(l, r)? {
             let weight = self.tally.structure - before.structure + self.tally.value - before.value;
             self.tally.kinds = before.kinds;
             self.tally.kinds.add(DiffKind::Order, differing);
@@ -263,65 +220,20 @@ impl<S: Sink> Walk<'_, '_, S> {
         Ok(())
     }
 
-    /// A value that one side alone has, under a key or as an element; whether
-    /// that side goes on after it.
-    fn one_sided(
-        &mut self,
-        is_left: bool,
-        key: Option<Key>,
-        before: &mut Option<Key>,
-        depth: usize,
-    ) -> Result<bool, Malformed> {
-        let side = if is_left {
-            &mut self.left
-        } else {
-            &mut self.right
-        };
-        if let Some(key) = key {
-            // Only sorted keys can be merged.
-            if before.is_some_and(|b| order(*side, b, *side, key) == Ordering::Greater) {
-                return Err(Malformed);
-            }
-            *before = Some(key);
-            side.at = key.to + 1;
+    /// Past an ignored element, if this side still has one; whether it goes on.
+    fn pass(&mut self, is_left: bool, has: bool) -> Result<bool, Malformed> {
+        if !has {
+            return Ok(false);
         }
-        let from = side.at;
-        let (leaves, end) = measure(side.bytes(), from, depth + 1)?;
-        side.at = end;
-        let value = side.slice(from, end);
-        let more = side.more()?;
-        let key = key.map(|key| side.slice(key.from, key.to));
+        let side = self.side(is_left);
+        side.skip()?;
+        side.more()
+    }
 
-        let null = self.rules.cosmetic.null_absent;
-        let full = leaves.count - leaves.nulls;
-        let weight = f64::from(full) + null * f64::from(leaves.nulls);
-        let nulls_mass = 4.0 * f64::from(leaves.nulls);
-        let tally = &mut self.tally;
-        tally.union = tally.union.saturating_add(leaves.count);
-        tally.mass += leaves.mass;
-        tally.structure += weight;
-        tally.structure_mass += leaves.mass as f64 - (1.0 - null) * nulls_mass;
-        let kind = if is_left {
-            DiffKind::Missing
-        } else {
-            DiffKind::Extra
-        };
-        tally.kinds.add(kind, full);
-        tally.kinds.add(DiffKind::Cosmetic, leaves.nulls);
-
-        let kind = if full == 0 { DiffKind::Cosmetic } else { kind };
-        if let Some(key) = key {
-            self.sink.key(key);
+    pub(super) fn side(&mut self, is_left: bool) -> &mut Side<'t> {
+        match is_left {
+            true => &mut self.left,
+            false => &mut self.right,
         }
-        let (l, r) = if is_left {
-            (Some(value), None)
-        } else {
-            (None, Some(value))
-        };
-        self.sink.lost(kind, weight, l, r);
-        if key.is_some() {
-            self.sink.leave();
-        }
-        Ok(more)
     }
 }

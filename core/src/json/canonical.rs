@@ -44,6 +44,11 @@ pub fn canonical_into<'d>(
     let mut stack: Vec<Frame<'d>> = Vec::new();
     let mut flags = Flags::NONE;
     let mut current = Some(node);
+    // Without escapes and control characters every string of a JSON text stands
+    // there as it does in the canonical form.
+    let plain = node.doc.is_json
+        && !node.doc.flags.contains(Flags::CONTROL_CHARACTER)
+        && memchr::memchr(b'\\', node.raw().as_bytes()).is_none();
     loop {
         if let Some(value) = current.take()
             && !replace(value, out)
@@ -56,6 +61,7 @@ pub fn canonical_into<'d>(
                     "false"
                 }),
                 Kind::Number => out.push_str(&canonical_number(value.raw())),
+                Kind::String if plain => push_plain(value.as_str().unwrap_or_default(), out),
                 Kind::String => push_string_node(value, out),
                 Kind::Array => {
                     out.push('[');
@@ -92,7 +98,11 @@ pub fn canonical_into<'d>(
                 Some((key, value)) => {
                     *next += 1;
                     separate(out, b'{');
-                    push_json_string(key, out);
+                    if plain {
+                        push_plain(key, out);
+                    } else {
+                        push_json_string(key, out);
+                    }
                     out.push(':');
                     current = Some(value);
                 }
@@ -111,6 +121,12 @@ fn separate(out: &mut String, open: u8) {
     if out.as_bytes().last() != Some(&open) {
         out.push(',');
     }
+}
+
+fn push_plain(text: &str, out: &mut String) {
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
 }
 
 fn push_string_node(node: Node<'_>, out: &mut String) {
@@ -229,6 +245,15 @@ mod tests {
         let (text, flags) = canonical(doc.root());
         assert_eq!(text, r#"{"a":2,"a":1,"b":0}"#);
         assert!(flags.contains(Flags::DUPLICATE_KEYS));
+    }
+
+    #[test]
+    fn what_stands_in_python_text_is_written_anew() {
+        let doc = Doc::parse_python("[<Foo \"x\">, \"it's\", 'a\"b']").unwrap();
+        let (text, _) = canonical(doc.root());
+        assert_eq!(canonical(Doc::parse(&text).unwrap().root()).0, text);
+        let doc = Doc::parse("[\"it's\",\"a\tb\"]").unwrap();
+        assert_eq!(canonical(doc.root()).0, r#"["it's","a\tb"]"#);
     }
 
     #[test]

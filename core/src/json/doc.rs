@@ -55,6 +55,8 @@ pub struct Doc<'s> {
     pub(super) cells: Vec<Cell>,
     pub(super) flags: Flags,
     pub(super) depth: u32,
+    /// Read as JSON: every string has double quotes around it.
+    pub(super) is_json: bool,
 }
 
 impl<'s> Doc<'s> {

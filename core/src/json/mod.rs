@@ -27,4 +27,5 @@ pub use flags::Flags;
 pub use number::{Decimal, canonical_number};
 pub use parse::{ParseError, ParseErrorKind};
 pub use split::{Piece, Splitter};
+pub(crate) use structured::is_blob;
 pub use structured::{Structured, StructuredRule, structured, structured_doc};

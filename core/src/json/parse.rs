@@ -68,7 +68,7 @@ impl<'s> Builder<'s> {
         if u32::try_from(src.len()).is_err() {
             return Err(ParseError::new(0, ParseErrorKind::TooLarge));
         }
-        let cells = Vec::with_capacity(src.len() / 12 + 1);
+        let cells = Vec::with_capacity(src.len() / 8 + 1);
         Ok(Self {
             doc: Doc {
                 src,
@@ -76,6 +76,7 @@ impl<'s> Builder<'s> {
                 cells,
                 flags: Flags::NONE,
                 depth: 0,
+                is_json: true,
             },
             open: Vec::new(),
         })

@@ -26,6 +26,7 @@ enum Bracket {
 pub(super) fn parse(src: &str) -> Result<Doc<'_>, ParseError> {
     let bytes = src.as_bytes();
     let mut tape = Builder::new(src)?;
+    tape.doc.is_json = false;
     let mut brackets: Vec<Bracket> = Vec::new();
     let mut at = 0;
     loop {

@@ -57,7 +57,19 @@ pub fn structured(text: &str) -> Option<Structured> {
 /// As [`structured`], for callers that go on reading the value themselves.
 #[must_use]
 pub fn structured_doc(text: &str) -> Option<(Doc<'_>, StructuredRule)> {
-    let first = *text.trim_ascii_start().as_bytes().first()?;
+    let bytes = text.trim_ascii().as_bytes();
+    let (&first, &last) = (bytes.first()?, bytes.last()?);
+    // What was cut need not be read to the end to see that.
+    let closes = match first {
+        b'{' => last == b'}',
+        b'[' => last == b']',
+        b'(' => last == b')',
+        b'"' | b'\'' => last == first && bytes.len() > 1,
+        _ => true,
+    };
+    if !closes {
+        return None;
+    }
     let maybe_json = matches!(
         first,
         b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b'N' | b'I' | b't' | b'f' | b'n'
@@ -122,7 +134,11 @@ fn holds_json(text: &str) -> bool {
         && Doc::parse(text).is_ok_and(|doc| matches!(doc.root().kind(), Kind::Object | Kind::Array))
 }
 
-fn is_blob(text: &str) -> bool {
+/// Whether a text is long and holds base64 only, with or without `data:` before it.
+pub(crate) fn is_blob(text: &str) -> bool {
+    if text.len() < BLOB_CHARS {
+        return false;
+    }
     let body = match text.strip_prefix("data:") {
         Some(rest) => rest.split_once(";base64,").map_or("", |(_, body)| body),
         None => text,

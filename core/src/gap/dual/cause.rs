@@ -1,11 +1,12 @@
 //! Which divergence of the first runs explains which.
 
 use super::{Knowledge, RunCall, SlotGap};
-use crate::gap::answer::DiffKind;
 use crate::gap::cascade::{CallEvidence, Named, causes};
+use crate::gap::comparer::Comparer;
 use crate::gap::identifiers::identifiers;
-use crate::gap::observation::Comparer;
+use crate::gap::kinds::DiffKind;
 use crate::gap::reward::is_refusal;
+use crate::gap::rules::CompiledRules;
 use crate::json::key::Key;
 
 /// Differing paths that are looked at for identifiers, per call.
@@ -16,10 +17,14 @@ pub(super) fn trace(
     calls: &[RunCall<'_>],
     gaps: &mut [SlotGap<'_>],
     knowledge: &dyn Knowledge,
+    own_noise: bool,
     comparer: &mut Comparer,
 ) {
     let evidence: Vec<CallEvidence<'_>> = gaps.iter().map(|gap| evidence(gap, knowledge)).collect();
-    let found = causes(&evidence, |at| named(calls, &gaps[at], comparer));
+    let found = causes(&evidence, |at| {
+        let rules = knowledge.rules(gaps[at].api, own_noise);
+        named(calls, &gaps[at], rules.as_deref(), comparer)
+    });
     for (gap, cause) in gaps.iter_mut().zip(found) {
         gap.cause = cause;
     }
@@ -66,7 +71,12 @@ fn shape(gap: &SlotGap<'_>, sim: Option<&str>, real: Option<&str>) -> Option<u64
     Some(shape)
 }
 
-fn named(calls: &[RunCall<'_>], gap: &SlotGap<'_>, comparer: &mut Comparer) -> Named {
+fn named(
+    calls: &[RunCall<'_>],
+    gap: &SlotGap<'_>,
+    rules: Option<&CompiledRules>,
+    comparer: &mut Comparer,
+) -> Named {
     let call = |arm: usize| gap.firsts[arm].map(|row| &calls[row]);
     let (sim, real) = (call(0), call(1));
     let arguments = sim.or(real).map_or("", |call| call.arguments);
@@ -75,6 +85,10 @@ fn named(calls: &[RunCall<'_>], gap: &SlotGap<'_>, comparer: &mut Comparer) -> N
     let [left, right] = [sim, real].map(|call| call.map(|call| call.answer).unwrap_or_default());
     touched.extend(identifiers(left.text));
     touched.extend(identifiers(right.text));
-    changed.extend(comparer.diff(left, right, LOOKED_AT).identifiers());
+    changed.extend(
+        comparer
+            .diff_with(rules, left, right, LOOKED_AT)
+            .identifiers(),
+    );
     Named { touched, changed }
 }

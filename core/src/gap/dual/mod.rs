@@ -11,9 +11,11 @@ mod part;
 mod run;
 
 use super::align::CallRef;
-use super::answer::{Answer, Kinds};
+use super::answer::Answer;
 use super::cascade::Cause;
-use super::observation::{Comparer, ObsGap};
+use super::comparer::Comparer;
+use super::kinds::Kinds;
+use super::observation::ObsGap;
 use super::paths::PathLoss;
 use super::repeats::{Repeat, idempotency_distance, read_after_write_distance};
 use super::reward::acceptance_distance;
@@ -181,7 +183,7 @@ pub fn compare_runs<'a>(
         pairs.compare(rows, seconds, comparer, &mut gap);
         out.push(gap);
     }
-    cause::trace(calls, &mut out, knowledge, comparer);
+    cause::trace(calls, &mut out, knowledge, pairs.own_noise, comparer);
     out
 }
 
@@ -266,6 +268,8 @@ impl Pairs<'_> {
         let mut distances: [[Vec<f64>; 3]; 7] = Default::default();
         let mut answers: [Vec<f64>; 4] = Default::default();
         let mut memo = Memo::new(calls, rows);
+        let rules = self.knowledge.rules(out.api, self.own_noise);
+        let rules = rules.as_deref();
         for a in 0..rows.len() {
             for b in a + 1..rows.len() {
                 let (left, right) = (&calls[rows[a]], &calls[rows[b]]);
@@ -281,11 +285,13 @@ impl Pairs<'_> {
                 let outcomes = left.outcome.zip(right.outcome);
                 let answer = outcomes.filter(|(a, b)| a == b).map(|_| {
                     if is_00 {
-                        let gap = comparer.losses(left.answer, right.answer, &mut out.paths);
+                        let gap = comparer.losses(rules, left.answer, right.answer, &mut out.paths);
                         out.kinds = Some(gap.kinds);
                         return memo.gap(a, b, || gap);
                     }
-                    memo.gap(a, b, || comparer.observe(left.answer, right.answer))
+                    memo.gap(a, b, || {
+                        comparer.observe_with(rules, left.answer, right.answer)
+                    })
                 });
                 let known = [&self.of_run[rows[a]], &self.of_run[rows[b]]];
                 let repeats: [&Repeat; 2] = known.map(|k| &k.repeat);

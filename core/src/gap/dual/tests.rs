@@ -82,6 +82,10 @@ impl Knowledge for Declared {
         Learned([[Some(0.25), Some(0.25)]; 7])
     }
 
+    fn rules(&self, _: &str, _: bool) -> Option<std::rc::Rc<crate::gap::CompiledRules>> {
+        None
+    }
+
     fn mutates(&self, api: &str) -> Option<bool> {
         Some(api == "set")
     }
