@@ -15,7 +15,7 @@ use super::tokens::Bags;
 /// ```
 /// use fidelake_core::gap::{Answer, Comparer};
 /// let mut comparer = Comparer::default();
-/// let gap = comparer.observe(Answer::json(r#"{"a":1,"b":2}"#), Answer::json(r#"{"a":1,"c":3}"#));
+/// let gap = comparer.observe(Answer::json(r#"{"a":1,"b":2}"#), Answer::json(r#"{"a":1,"c":2}"#));
 /// assert_eq!((gap.shared, gap.union), (1, 3));
 /// assert!((gap.gap - 2.0 / 3.0).abs() < 1e-12);
 /// ```

@@ -79,10 +79,12 @@ impl<S: Sink, G: Guide> Walk<'_, '_, S, G> {
     }
 }
 
-/// The entries whose value stands once, by the hash of it. Constants and what
-/// is empty are equal by chance too often to tell.
+/// The entries whose value stands once, by the hash of it. Constants, single
+/// digits and what is empty are equal by chance too often to tell.
 fn tellable<'e>(entries: &'e [Entry], text: &str) -> Vec<(u64, &'e Entry)> {
-    let telling = |value: &str| !matches!(value, "null" | "true" | "false" | "\"\"" | "{}" | "[]");
+    let telling = |value: &str| {
+        value.len() > 1 && !matches!(value, "null" | "true" | "false" | "\"\"" | "{}" | "[]")
+    };
     let mut found: Vec<_> = entries
         .iter()
         .map(|entry| (&text[entry.from..entry.to], entry))
