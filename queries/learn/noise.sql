@@ -1,11 +1,17 @@
 -- How far the runs of one arm differ from each other, by API and component.
 --
 -- Means over the calls that were repeated; fewer than five trajectories say too
--- little. Calls of a trajectory that has repeats of both arms never use this, so
+-- little. Reads: classed(environment, api): APIs with learned classes; residual: the
+-- rows of residual.sql. Calls of a trajectory that has repeats of both arms never use this, so
 -- nothing is corrected with itself.
 WITH own AS (
-    SELECT environment, api, 'obs' AS component, trajectory_key, obs_noise_sim AS sim, obs_noise_real AS real
-    FROM call_gaps_now WHERE obs_noise_sim IS NOT NULL OR obs_noise_real IS NOT NULL
+    SELECT g.environment, g.api, 'obs' AS component, g.trajectory_key, g.obs_noise_sim AS sim, g.obs_noise_real AS real
+    FROM call_gaps_now AS g
+    LEFT ANTI JOIN classed ON classed.environment = g.environment AND classed.api = g.api
+    WHERE g.obs_noise_sim IS NOT NULL OR g.obs_noise_real IS NOT NULL
+    UNION ALL
+    -- Where classes are learned: what is left under them.
+    SELECT environment, api, 'obs', trajectory_key, sim, real FROM residual
     UNION ALL
     SELECT environment, api, 'act' AS component, trajectory_key, act_noise_sim AS sim, act_noise_real AS real
     FROM call_gaps_now WHERE act_noise_sim IS NOT NULL OR act_noise_real IS NOT NULL

@@ -12,9 +12,8 @@ SELECT
     example['path_id'] AS path_id,
     example['path'] AS path,
     example['kind'] AS kind,
-    -- Severity says who must look: a reader of the answers breaks on a field that
-    -- is gone or has another type, not on one more.
-    CASE example['kind'] WHEN 'type' THEN 'error' WHEN 'missing' THEN 'warn' WHEN 'value' THEN 'warn' ELSE 'info' END AS severity,
+    example['cosmetic'] AS cosmetic,
+    example['severity'] AS severity,
     example['weight'] AS weight,
     example['sim_value'] AS sim_value,
     example['real_value'] AS real_value

@@ -8,7 +8,7 @@ WITH current AS (
      AND later.trajectory_id = e.trajectory_id
      AND later.generation > e.generation
 )
-SELECT environment, trajectory_id, trajectory_key, slot, turn, index, generation, api, path_id, path, kind, severity,
+SELECT environment, trajectory_id, trajectory_key, slot, turn, index, generation, api, path_id, path, kind, cosmetic, severity,
        weight, sim_value, real_value
 FROM (
     SELECT current.*, row_number() OVER (

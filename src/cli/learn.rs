@@ -4,25 +4,45 @@ use clap::Args;
 
 use super::printer::{ITEMS, Meter, Printer};
 use super::{Global, Status};
-use crate::engine::learn;
+use crate::engine::{Edit, edit, learn};
 use crate::lake::Lake;
 use crate::report::OutputFormat;
 
-/// Learn from repeated runs how much the arms differ from themselves, by API.
+/// Learn from repeated runs how much the arms differ from themselves, by API and field.
 ///
 /// Nothing else renews what was learned: an import never changes a number that was
 /// there. The next `fidelake profile` computes those trajectories again that use it:
 /// calls of the same APIs without repeats of their own.
 #[derive(Debug, Args)]
-pub(crate) struct LearnArgs {}
+pub(crate) struct LearnArgs {
+    /// Set by hand how a path of answers is compared (class form, tolerant, exact,
+    /// text or ignore); it stays when everything is learned anew
+    #[arg(long, num_args = 4, value_names = ["ENVIRONMENT", "API", "PATH", "CLASS"])]
+    set: Vec<String>,
+}
 
 pub(crate) async fn run(
-    _args: &LearnArgs,
+    args: &LearnArgs,
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
     let (mut lake, guard) = Lake::open_for_writing(&global.lake, global.wait()).await?;
     let meter = Meter::start(printer, ITEMS);
+    if let [environment, api, path, class] = args.set.as_slice() {
+        let correction = Edit {
+            environment: environment.clone(),
+            api: api.clone(),
+            path: path.clone(),
+            class: class.clone(),
+        };
+        let version = edit(&mut lake, guard, &correction, &meter).await;
+        meter.finish();
+        let version = version?;
+        printer.data(&format!(
+            "{path} of {api} is compared as {class}\nlake version {version}"
+        ))?;
+        return Ok(Status::Done);
+    }
     let report = learn(&mut lake, guard, &meter).await;
     meter.finish();
     let report = report?;

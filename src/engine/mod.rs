@@ -12,7 +12,7 @@ mod settings;
 mod touch;
 
 pub use error::{EngineError, EngineResult};
-pub use learn::{LearnReport, learn};
+pub use learn::{Edit, LearnReport, edit, learn};
 pub use profile::{ProfileReport, profile};
 pub use rows::Rows;
 pub use session::{Engine, bare_context};

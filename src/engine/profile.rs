@@ -211,7 +211,7 @@ pub(super) fn conform(
 
 /// Cuts the trajectories, sorted by key, into ranges of about so many calls. All
 /// trajectories of one key stay together.
-fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Range<usize>> {
+pub(super) fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Range<usize>> {
     let number = |name: &str| {
         let column = pending
             .column_by_name(name)
@@ -239,7 +239,7 @@ fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Range<usize>> 
 }
 
 /// So many calls make a range, from the mean size of an observation.
-async fn calls_per_range(lake: &Lake) -> EngineResult<u64> {
+pub(super) async fn calls_per_range(lake: &Lake) -> EngineResult<u64> {
     // Parquet files hold their text at about a sixth of its size.
     const UNPACKED: u64 = 6;
 

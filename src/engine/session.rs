@@ -42,6 +42,10 @@ const VIEWS: &[(&str, &str)] = &[
         include_str!("../../queries/views/learned_noise_now.sql"),
     ),
     (
+        "volatile_paths_now",
+        include_str!("../../queries/views/volatile_paths_now.sql"),
+    ),
+    (
         "evidence_now",
         include_str!("../../queries/views/evidence_now.sql"),
     ),

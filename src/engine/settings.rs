@@ -5,20 +5,38 @@ use std::path::Path;
 use arrow::array::{Array as _, AsArray as _, StringArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::record_batch::RecordBatch;
-use fidelake_core::gap::PARTS;
+use fidelake_core::gap::{ContentClass, PARTS, PathRule, PathRules, RuleAction};
 
-use super::error::EngineResult;
+use super::error::{EngineError, EngineResult};
 use super::functions::Settings;
-use super::rules::Declared;
+use super::rules::Said;
 use super::session::Engine;
 use crate::lake::LakeError;
 
-/// Reads what is declared and what was learned.
-pub(super) async fn read(engine: &Engine, lake: &Path) -> EngineResult<Settings> {
-    let mut settings = Settings {
-        declared: Declared::read(lake)?,
-        ..Settings::default()
+/// What is said, and these classes of paths.
+pub(super) fn with_volatile(lake: &Path, volatile: Vec<PathRule>) -> EngineResult<Settings> {
+    let said = Said::read(lake)?;
+    let checked = |rules: Vec<PathRule>| {
+        // Both were checked when they came; a fault here is one of the lake.
+        PathRules::new(rules).map_err(|e| EngineError::Rules(e.to_string()))
     };
+    // Of equal rules the later one holds: what people say.
+    let all = volatile.iter().chain(&said.paths).cloned().collect();
+    Ok(Settings {
+        declared: said.declared,
+        said: checked(said.paths)?,
+        said_and_learned: checked(all)?,
+        volatile: checked(volatile)?,
+        ..Settings::default()
+    })
+}
+
+/// Reads what is said and what was learned.
+pub(super) async fn read(engine: &Engine, lake: &Path) -> EngineResult<Settings> {
+    let sql = "SELECT environment, api, path, class FROM volatile_paths_now
+               WHERE class IS NOT NULL ORDER BY environment, api, path";
+    let volatile = volatile_rules(&engine.query(sql).await?.1)?;
+    let mut settings = with_volatile(lake, volatile)?;
     let sql = "SELECT environment, api, component, noise_sim, noise_real FROM learned_noise_now";
     for batch in engine.query(sql).await?.1 {
         let [environments, apis, components] =
@@ -43,6 +61,30 @@ pub(super) async fn read(engine: &Engine, lake: &Path) -> EngineResult<Settings>
         }
     }
     Ok(settings)
+}
+
+/// Paths whose values vary by themselves (environment, api, path, class), as rules.
+pub(super) fn volatile_rules(rows: &[RecordBatch]) -> EngineResult<Vec<PathRule>> {
+    let mut rules = Vec::new();
+    for batch in rows {
+        let [environments, apis, paths, classes] = [
+            texts(batch, 0)?,
+            texts(batch, 1)?,
+            texts(batch, 2)?,
+            texts(batch, 3)?,
+        ];
+        for row in 0..batch.num_rows() {
+            let action = match classes.value(row) {
+                "ignore" => Some(RuleAction::Ignore),
+                name => ContentClass::from_name(name).map(RuleAction::Class),
+            };
+            if let Some(action) = action {
+                let rule = PathRule::new(paths.value(row), action);
+                rules.push(rule.within(environments.value(row), apis.value(row)));
+            }
+        }
+    }
+    Ok(rules)
 }
 
 /// Reads how much evidence there is. That of trajectories that are computed again

@@ -58,18 +58,25 @@ fn hashes(settings: &Settings, environment: &str, api: &str) -> (i64, i64) {
         hasher
     };
     let mut said = begin();
-    let declared = settings.declared.describe(environment, api, &mut said);
-    let said = if declared { number(said) } else { 0 };
+    let mut any = settings.declared.describe(environment, api, &mut said);
+    let rules = settings.said.select(environment, api);
+    if !rules.is_empty() {
+        said.update(&rules.fingerprint().bits().to_le_bytes());
+        any = true;
+    }
+    let said = if any { number(said) } else { 0 };
+    let mut learned = begin();
     let known = settings
         .learned
         .get(environment)
         .and_then(|apis| apis.get(api));
-    let learned = known.map_or(0, |known| {
-        let mut hasher = begin();
-        for level in known.0.iter().flatten() {
-            hasher.update(&level.map_or(u64::MAX, f64::to_bits).to_le_bytes());
-        }
-        number(hasher)
-    });
-    (said, learned)
+    for level in known.iter().flat_map(|known| known.0.iter().flatten()) {
+        learned.update(&level.map_or(u64::MAX, f64::to_bits).to_le_bytes());
+    }
+    let classes = settings.volatile.select(environment, api);
+    if !classes.is_empty() {
+        learned.update(&classes.fingerprint().bits().to_le_bytes());
+    }
+    let any = known.is_some() || !classes.is_empty();
+    (said, if any { number(learned) } else { 0 })
 }

@@ -31,6 +31,7 @@ const SOURCES: &[(&str, &str)] = tables![
     "profiles",
     "evidence",
     "learned_noise",
+    "volatile_paths",
     "learned",
     "curations",
     "curation_rows",

@@ -58,6 +58,7 @@ mod kinds_tests;
 mod observation_tests;
 #[cfg(test)]
 mod repeats_tests;
+#[cfg(test)]
 mod rules_tests;
 
 pub use advantage::{
@@ -71,7 +72,8 @@ pub use catalog::{CatalogGap, Tool, ToolGap, ToolMatch, catalog_gap};
 pub use comparer::Comparer;
 pub use diff::{Diff, PathDiff, SHOWN_CHARS};
 pub use dual::{
-    Firsts, Knowledge, Learned, NoKnowledge, PARTS, Part, RunCall, SlotGap, compare_runs,
+    Firsts, Knowledge, Learned, NoKnowledge, PARTS, Part, RunCall, SlotGap, Variation,
+    compare_runs, variations,
 };
 pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
 pub use identifiers::identifiers;

@@ -97,6 +97,7 @@ fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     all.extend(profiles::functions());
     all.extend(window::functions());
     all.push(compare::function(settings));
+    all.push(compare::variations());
     all.extend(along::functions());
     all.extend(region::functions());
     all

@@ -1,9 +1,11 @@
-//! What a lake knows beside its rows: learned noise, declared tools, and which
+//! What a lake knows beside its rows: rules, learned noise and classes, and which
 //! evidence it has.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use fidelake_core::gap::{Knowledge, Learned};
+use fidelake_core::gap::{CompiledRules, Knowledge, Learned, PathRules};
 
 use crate::engine::rules::Declared;
 
@@ -16,8 +18,14 @@ type ByApi<T> = HashMap<String, HashMap<String, T>>;
 /// The knowledge of one lake version. The default knows nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    pub(crate) learned: ByApi<Learned>,
     pub(crate) declared: Declared,
+    /// What people say of paths.
+    pub(crate) said: PathRules,
+    /// The same after what was learned of paths, which it overrides.
+    pub(crate) said_and_learned: PathRules,
+    /// What was learned of paths alone.
+    pub(crate) volatile: PathRules,
+    pub(crate) learned: ByApi<Learned>,
     /// Number of examples by path id.
     pub(crate) samples: ByApi<HashMap<i64, u32>>,
 }
@@ -25,16 +33,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Whether nothing is known that could change a number.
     pub(crate) fn is_empty(&self) -> bool {
-        self.learned.is_empty() && self.declared.is_empty()
-    }
-
-    /// What is known of one environment.
-    pub(crate) fn of<'s>(&'s self, environment: &'s str) -> OfEnvironment<'s> {
-        OfEnvironment {
-            environment,
-            learned: self.learned.get(environment),
-            declared: &self.declared,
-        }
+        self.learned.is_empty() && self.declared.is_empty() && self.said_and_learned.is_empty()
     }
 
     /// The examples that stand in the lake.
@@ -44,11 +43,38 @@ impl Settings {
     }
 }
 
+/// By environment, API, and whether there is noise of one's own.
+type Compiled = HashMap<(String, String, bool), Option<Rc<CompiledRules>>>;
+
+/// The knowledge in use, with what was compiled of it.
+pub(crate) struct InUse<'s> {
+    settings: &'s Settings,
+    compiled: RefCell<Compiled>,
+}
+
+impl<'s> InUse<'s> {
+    pub(crate) fn new(settings: &'s Settings) -> Self {
+        Self {
+            settings,
+            compiled: RefCell::default(),
+        }
+    }
+
+    /// What is known of one environment.
+    pub(crate) fn of<'u>(&'u self, environment: &'u str) -> OfEnvironment<'u> {
+        OfEnvironment {
+            all: self,
+            environment,
+            learned: self.settings.learned.get(environment),
+        }
+    }
+}
+
 /// The knowledge of one environment.
-pub(crate) struct OfEnvironment<'s> {
-    environment: &'s str,
-    learned: Option<&'s HashMap<String, Learned>>,
-    declared: &'s Declared,
+pub(crate) struct OfEnvironment<'u> {
+    all: &'u InUse<'u>,
+    environment: &'u str,
+    learned: Option<&'u HashMap<String, Learned>>,
 }
 
 impl Knowledge for OfEnvironment<'_> {
@@ -57,11 +83,29 @@ impl Knowledge for OfEnvironment<'_> {
         known.copied().unwrap_or_default()
     }
 
+    fn rules(&self, api: &str, own_noise: bool) -> Option<Rc<CompiledRules>> {
+        let rules = match own_noise {
+            true => &self.all.settings.said,
+            false => &self.all.settings.said_and_learned,
+        };
+        if rules.is_empty() {
+            return None;
+        }
+        let key = (self.environment.to_owned(), api.to_owned(), own_noise);
+        let mut compiled = self.all.compiled.borrow_mut();
+        let found = compiled.entry(key).or_insert_with(|| {
+            let found = rules.select(self.environment, api);
+            (!found.is_empty()).then(|| Rc::new(found))
+        });
+        found.clone()
+    }
+
     fn mutates(&self, api: &str) -> Option<bool> {
-        self.declared.mutates(self.environment, api)
+        self.all.settings.declared.mutates(self.environment, api)
     }
 
     fn reads_back(&self, write: &str, read: &str) -> bool {
-        self.declared.reads_back(self.environment, write, read)
+        let declared = &self.all.settings.declared;
+        declared.reads_back(self.environment, write, read)
     }
 }

@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Declared, Tools};
+use fidelake_core::gap::{PathRule, PathRules, RuleAction};
+
+use super::{Declared, Said, Tools};
 
 /// A mistake: its place in bytes, and what it is.
 pub(super) type Wrong = (usize, String);
@@ -14,6 +16,8 @@ pub(super) struct File {
     version: Spanned<i64>,
     #[serde(default)]
     environment: Vec<EnvironmentFile>,
+    #[serde(default)]
+    path: Vec<PathFile>,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +30,23 @@ struct EnvironmentFile {
     writes: Vec<Spanned<String>>,
     #[serde(default)]
     readback: Vec<Readback>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PathFile {
+    environment: Option<String>,
+    api: Option<String>,
+    path: Spanned<String>,
+    rule: Spanned<Actions>,
+}
+
+/// One action, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Actions {
+    One(String),
+    Several(Vec<String>),
 }
 
 #[derive(Deserialize)]
@@ -48,12 +69,51 @@ impl File {
         Ok(file)
     }
 
-    pub(super) fn declared(self) -> Result<Declared, Wrong> {
+    pub(super) fn said(self) -> Result<Said, Wrong> {
         let environments = self.environment.into_iter();
         let tools = environments.map(EnvironmentFile::tools);
-        Ok(Declared {
-            environments: tools.collect::<Result<_, _>>()?,
+        let mut paths = Vec::new();
+        for path in self.path {
+            paths.extend(path.rules()?);
+        }
+        Ok(Said {
+            declared: Declared {
+                environments: tools.collect::<Result<_, _>>()?,
+            },
+            paths,
         })
+    }
+}
+
+impl PathFile {
+    fn rules(self) -> Result<Vec<PathRule>, Wrong> {
+        let place = self.rule.span().start;
+        let actions = match self.rule.into_inner() {
+            Actions::One(action) => vec![action],
+            Actions::Several(actions) => actions,
+        };
+        let any = || "*".to_owned();
+        let (environment, api) = (
+            self.environment.unwrap_or_else(any),
+            self.api.unwrap_or_else(any),
+        );
+        let mut rules = Vec::new();
+        for action in actions {
+            let action = RuleAction::parse(&action).map_err(|e| (place, e.to_string()))?;
+            let rule = PathRule::new(self.path.get_ref().as_str(), action);
+            rules.push(rule.within(environment.as_str(), api.as_str()));
+        }
+        // Checked one by one, because only here the place is known.
+        PathRules::new(rules.clone()).map_err(|e| {
+            let path = self.path.get_ref();
+            let what = format!(
+                "{path:?} is no path: {} (character {})",
+                e.kind,
+                e.offset + 1
+            );
+            (self.path.span().start, what)
+        })?;
+        Ok(rules)
     }
 }
 

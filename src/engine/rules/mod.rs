@@ -7,6 +7,7 @@ mod file;
 
 use std::path::Path;
 
+use fidelake_core::gap::PathRule;
 use fidelake_core::json::key::KeyHasher;
 
 use super::error::{EngineError, EngineResult};
@@ -14,6 +15,14 @@ use file::File;
 
 /// Where the rules of a lake stand.
 const RULES: &str = "_fidelake/rules.toml";
+
+/// Everything that the file says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) declared: Declared,
+    /// How answers are compared.
+    pub(crate) paths: Vec<PathRule>,
+}
 
 /// What is declared of the tools.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +39,7 @@ struct Tools {
     readbacks: Vec<(glob::Pattern, glob::Pattern)>,
 }
 
-impl Declared {
+impl Said {
     /// Reads the rules of a lake; without a file there are none.
     ///
     /// # Errors
@@ -46,9 +55,11 @@ impl Declared {
             let line = text.get(..at).unwrap_or(&text).matches('\n').count() + 1;
             EngineError::Rules(format!("{}:{line}: {message}", path.display()))
         };
-        File::parse(&text).and_then(File::declared).map_err(wrong)
+        File::parse(&text).and_then(File::said).map_err(wrong)
     }
+}
 
+impl Declared {
     /// Whether nothing is declared.
     pub(crate) fn is_empty(&self) -> bool {
         self.environments.is_empty()
@@ -101,7 +112,8 @@ mod tests {
     use super::*;
 
     fn declared(text: &str) -> Result<Declared, (usize, String)> {
-        File::parse(text).and_then(File::declared)
+        let said = File::parse(text).and_then(File::said)?;
+        Ok(said.declared)
     }
 
     #[test]
@@ -142,5 +154,17 @@ mod tests {
             wrong("version = 1\n[[environment]]\nname = \"a\"\nreads = [\"[\"]\n");
         assert_eq!(line, 4);
         assert!(message.contains('['), "{message}");
+        let path = |path: &str, rule: &str| {
+            format!("version = 1\n[[path]]\npath = {path}\nrule = {rule}\n")
+        };
+        let (line, message) = wrong(&path("\"$.a[\"", "\"ignore\""));
+        assert_eq!(line, 3, "{message}");
+        let (line, message) = wrong(&path("\"$.a\"", "[\"set\", \"cosmetic=2\"]"));
+        assert_eq!(line, 4, "{message}");
+        let text = path("\"$.a\"", "[\"set\", \"cosmetic=0.2\"]");
+        assert_eq!(
+            File::parse(&text).and_then(File::said).unwrap().paths.len(),
+            2
+        );
     }
 }

@@ -9,6 +9,7 @@ mod cause;
 mod knowledge;
 mod part;
 mod run;
+mod variations;
 
 use super::align::CallRef;
 use super::answer::Answer;
@@ -25,6 +26,7 @@ use crate::model::Arm;
 use crate::stats::{GAMMA, mean};
 pub use knowledge::{Knowledge, NoKnowledge};
 pub use part::{Learned, Part};
+pub use variations::{Variation, variations};
 
 /// One call of one run.
 #[derive(Clone, Copy, Debug)]

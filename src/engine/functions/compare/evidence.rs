@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use fidelake_core::gap::{Comparer, LOSSES_KEPT, PathLoss, RunCall, SlotGap, general_path};
+use fidelake_core::gap::{
+    Comparer, Knowledge, LOSSES_KEPT, PathLoss, RunCall, SlotGap, general_path,
+};
 
 use crate::engine::functions::settings::{SAMPLES_PER_PATH, Settings};
 
@@ -12,6 +14,8 @@ pub(super) struct Sample {
     pub(super) id: i64,
     pub(super) path: String,
     pub(super) kind: &'static str,
+    pub(super) cosmetic: Option<&'static str>,
+    pub(super) severity: &'static str,
     pub(super) weight: f64,
     pub(super) sim: Option<String>,
     pub(super) real: Option<String>,
@@ -40,6 +44,8 @@ impl<'s> Samples<'s> {
         environment: &str,
         calls: &[RunCall<'_>],
         gap: &SlotGap<'_>,
+        own_noise: bool,
+        known: &dyn Knowledge,
         comparer: &mut Comparer,
     ) -> Vec<Sample> {
         let [Some(sim), Some(real)] = gap.firsts else {
@@ -61,8 +67,10 @@ impl<'s> Samples<'s> {
             return Vec::new();
         }
         let (left, right) = (calls[sim].answer, calls[real].answer);
-        comparer.losses(left, right, &mut self.losses);
-        let diff = comparer.diff(left, right, LOSSES_KEPT);
+        let rules = known.rules(gap.api, own_noise);
+        let rules = rules.as_deref();
+        comparer.losses(rules, left, right, &mut self.losses);
+        let diff = comparer.diff_with(rules, left, right, LOSSES_KEPT);
         let mut found: Vec<Sample> = Vec::new();
         for (loss, shown) in self.losses.iter().zip(diff.paths) {
             // Of several elements of one array, the first.
@@ -71,6 +79,8 @@ impl<'s> Samples<'s> {
                     id: loss.id,
                     path: general_path(&shown.path),
                     kind: shown.kind.name(),
+                    cosmetic: shown.cosmetic.map(|kind| kind.name()),
+                    severity: shown.severity().name(),
                     weight: loss.weight,
                     sim: shown.left,
                     real: shown.right,

@@ -3,6 +3,7 @@
 mod evidence;
 mod input;
 mod output;
+mod variations;
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use datafusion::common::Result;
 use fidelake_core::gap::{Comparer, compare_runs};
 
 use super::aggregate::collecting;
-use super::settings::Settings;
+use super::settings::{InUse, Settings};
 use super::{Doc, Function};
 use evidence::Samples;
 use input::Input;
@@ -26,17 +27,26 @@ const DOC: Doc = Doc {
     gives: "0.5",
 };
 
+pub(super) use variations::function as variations;
+
 /// The function, by the rules and the knowledge of one lake.
 pub(super) fn function(settings: &Arc<Settings>) -> Function {
+    let settings = Arc::clone(settings);
+    collecting(
+        DOC,
+        arguments(),
+        output::list_type(),
+        move |columns, ends| compare(&settings, columns, ends),
+    )
+}
+
+/// The types of the arguments, in the order of [`Input`].
+fn arguments() -> Vec<DataType> {
     use DataType::{Boolean, Float64, Int32, Int64, Utf8View as Text};
-    let arguments = vec![
+    vec![
         Text, Int64, Text, Int32, Int32, Int32, Text, Text, Text, Text, Text, Text, Boolean, Text,
         Text, Text, Float64, Int32, Int32, Int32, Int32,
-    ];
-    let settings = Arc::clone(settings);
-    collecting(DOC, arguments, output::list_type(), move |columns, ends| {
-        compare(&settings, columns, ends)
-    })
+    ]
 }
 
 fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
@@ -44,6 +54,7 @@ fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<
     let mut output = Output::default();
     let mut samples = Samples::new(settings);
     let mut comparer = Comparer::default();
+    let known = InUse::new(settings);
     // In the order of the trajectories, so that the same samples are taken whatever
     // the order of the rows.
     let mut order: Vec<usize> = (0..ends.len().saturating_sub(1)).collect();
@@ -55,9 +66,11 @@ fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<
         calls.clear();
         calls.extend(rows.clone().filter_map(|row| input.call(row)));
         let firsts = input.firsts(rows.start);
-        let gaps = compare_runs(&calls, firsts, &settings.of(environment), &mut comparer);
+        let known = known.of(environment);
+        let own_noise = firsts.sim[1].is_some() && firsts.real[1].is_some();
+        let gaps = compare_runs(&calls, firsts, &known, &mut comparer);
         for gap in &gaps {
-            let found = samples.take(environment, &calls, gap, &mut comparer);
+            let found = samples.take(environment, &calls, gap, own_noise, &known, &mut comparer);
             output.push(gap, &found);
         }
         output.end_group(group);

@@ -53,10 +53,12 @@ const OF_PART: [&str; 7] = [
     "11",
 ];
 /// Of every example.
-const EVIDENCE: [(&str, DataType); 6] = [
+const EVIDENCE: [(&str, DataType); 8] = [
     ("path_id", DataType::Int64),
     ("path", DataType::Utf8),
     ("kind", DataType::Utf8),
+    ("cosmetic", DataType::Utf8),
+    ("severity", DataType::Utf8),
     ("weight", DataType::Float64),
     ("sim_value", DataType::Utf8),
     ("real_value", DataType::Utf8),
@@ -128,7 +130,7 @@ pub(super) struct Output {
 #[derive(Default)]
 struct Samples {
     ids: Int64Builder,
-    texts: [StringBuilder; 4],
+    texts: [StringBuilder; 6],
     weights: Float64Builder,
     /// Samples of each call.
     lengths: Vec<usize>,
@@ -139,9 +141,11 @@ impl Samples {
         for sample in samples {
             self.ids.append_value(sample.id);
             self.weights.append_value(sample.weight);
-            let [path, kind, sim, real] = &mut self.texts;
+            let [path, kind, cosmetic, severity, sim, real] = &mut self.texts;
             path.append_value(&sample.path);
             kind.append_value(sample.kind);
+            cosmetic.append_option(sample.cosmetic);
+            severity.append_value(sample.severity);
             sim.append_option(sample.sim.as_deref());
             real.append_option(sample.real.as_deref());
         }
@@ -149,11 +153,13 @@ impl Samples {
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
-        let [path, kind, sim, real] = &mut self.texts;
+        let [path, kind, cosmetic, severity, sim, real] = &mut self.texts;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(self.ids.finish()),
             Arc::new(path.finish()),
             Arc::new(kind.finish()),
+            Arc::new(cosmetic.finish()),
+            Arc::new(severity.finish()),
             Arc::new(self.weights.finish()),
             Arc::new(sim.finish()),
             Arc::new(real.finish()),

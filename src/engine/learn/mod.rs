@@ -1,8 +1,11 @@
-//! What the lake teaches about itself: noise of APIs that were repeated.
+//! What the lake teaches about itself: noise of APIs that were repeated, and fields
+//! that vary by themselves.
 //!
 //! An artefact is renewed by `fidelake learn` only. A profile pins what it used in
 //! its inputs, so a new import changes no number, and a new artefact exactly those
 //! of the trajectories that it touches.
+
+mod volatile;
 
 use std::sync::Arc;
 
@@ -16,13 +19,9 @@ use super::profile::conform;
 use super::session::Engine;
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint};
+pub use volatile::Edit;
 
-/// What is learned: kind, its table, and the query.
-const ARTEFACTS: [(&str, &str, &str); 1] = [(
-    "noise",
-    "learned_noise",
-    include_str!("../../queries/learn/noise.sql"),
-)];
+const NOISE: &str = include_str!("../../../queries/learn/noise.sql");
 
 /// What was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -57,10 +56,15 @@ pub async fn learn(
         lake_version: base,
         ..LearnReport::default()
     };
+    let paths = volatile::learn(lake, &engine, progress).await?;
+    volatile::name_residual(lake, &engine, &paths, progress).await?;
+    let (schema, noise) = engine.query(NOISE).await?;
+    let noise = concat_batches(&schema, &noise).map_err(LakeError::from)?;
     let mut artefacts = Vec::new();
-    for (kind, table, sql) in ARTEFACTS {
-        let (schema, rows) = engine.query(sql).await?;
-        let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
+    for (kind, table, rows) in [
+        ("noise", "learned_noise", noise),
+        ("volatile_paths", "volatile_paths", paths),
+    ] {
         let hash = hash(&rows)?;
         if known(&engine, kind).await?.as_deref() == Some(&hash) {
             report.unchanged.push(kind.to_owned());
@@ -79,35 +83,73 @@ pub async fn learn(
     if artefacts.is_empty() {
         return Ok(report);
     }
+    let id = format!("learn-{base}");
+    report.lake_version = base + 1;
+    let counts = serde_json::json!(report);
+    report.lake_version = write(lake, &id, "fidelake learn", artefacts, counts, progress).await?;
+    Ok(report)
+}
+
+/// Corrects the class of a path by hand; it holds whatever is learned later.
+/// Returns the lake version.
+///
+/// # Errors
+/// If path or class are none, or the lake cannot be written.
+pub async fn edit(
+    lake: &mut Lake,
+    _guard: WriteGuard,
+    edit: &Edit,
+    progress: &dyn Progress,
+) -> EngineResult<i64> {
+    edit.check()?;
+    let rows = edit.row()?;
+    let artefact = Artefact {
+        kind: "edit",
+        table: "volatile_paths",
+        hash: hash(&rows)?,
+        rows,
+    };
+    let id = format!("edit-{}", artefact.hash);
+    let command = format!(
+        "fidelake learn --set {} {} {} {}",
+        edit.environment, edit.api, edit.path, edit.class
+    );
+    let counts = serde_json::json!({"edited": 1});
+    write(lake, &id, &command, vec![artefact], counts, progress).await
+}
+
+/// Writes artefacts as one lake version.
+async fn write(
+    lake: &mut Lake,
+    id: &str,
+    command: &str,
+    artefacts: Vec<Artefact>,
+    counts: serde_json::Value,
+    progress: &dyn Progress,
+) -> EngineResult<i64> {
     let tables: Vec<&str> = artefacts
         .iter()
         .map(|a| a.table)
         .chain(["learned"])
         .collect();
-    let id = format!("learn-{base}");
-    let (mut writer, started) = lake.write("learn", &id, "fidelake learn", &tables).await?;
+    let (mut writer, started) = lake.write("learn", id, command, &tables).await?;
     if started == Started::Resumed {
         progress.say("going on with a learning run that was interrupted");
     }
+    let base = writer.base().version;
     let mut entries = Vec::new();
     for artefact in &artefacts {
         let id = format!("{}-{base}-{}", artefact.kind, &artefact.hash[..12]);
-        let rows = named(&artefact.rows, &id)?;
+        let rows = named(&artefact.rows, &id, base)?;
         let schema = rows.schema();
-        writer.push(
-            artefact.table,
-            0,
-            conform(artefact.table, (schema, vec![rows]))?,
-        )?;
+        let rows = conform(artefact.table, (schema, vec![rows]))?;
+        writer.push(artefact.table, 0, rows)?;
         entries.push((id, artefact));
     }
     writer.push("learned", 0, entry_rows(&entries, base)?)?;
     writer.end_chunk(0).await?;
     failpoint::pass("learn:rows");
-    report.lake_version = base + 1;
-    let version = writer.commit(1, serde_json::json!(report)).await?;
-    report.lake_version = version.version;
-    Ok(report)
+    Ok(writer.commit(1, counts).await?.version)
 }
 
 /// A hash of rows that come in a fixed order.
@@ -135,13 +177,16 @@ async fn known(engine: &Engine, kind: &str) -> EngineResult<Option<String>> {
     Ok(text)
 }
 
-/// The rows with the artefact's id before them.
-fn named(rows: &RecordBatch, id: &str) -> EngineResult<RecordBatch> {
+/// The rows with the artefact's id and the lake version before them.
+fn named(rows: &RecordBatch, id: &str, base: i64) -> EngineResult<RecordBatch> {
     let ids: ArrayRef = Arc::new(StringArray::from(vec![id; rows.num_rows()]));
     let schema = rows.schema();
     let columns = schema.fields().iter().zip(rows.columns());
     let columns = columns.map(|(field, column)| (field.name().clone(), Arc::clone(column)));
-    let all = std::iter::once(("artefact_id".to_owned(), ids)).chain(columns);
+    let versions: ArrayRef = Arc::new(Int64Array::from(vec![base; rows.num_rows()]));
+    let own = [("artefact_id", ids), ("lake_version", versions)];
+    let own = own.map(|(name, column)| (name.to_owned(), column));
+    let all = own.into_iter().chain(columns);
     Ok(
         RecordBatch::try_from_iter_with_nullable(all.map(|(n, c)| (n, c, true)))
             .map_err(LakeError::from)?,

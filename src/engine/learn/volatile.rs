@@ -1,0 +1,278 @@
+//! Paths whose values vary by themselves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray as _, BooleanArray, Int64Array, StringArray};
+use arrow::compute::{cast, concat_batches};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::ScalarValue;
+use fidelake_core::gap::{Varied, Volatility};
+use fidelake_core::model::Arm;
+
+use crate::engine::error::{EngineError, EngineResult};
+use crate::engine::functions::Settings;
+use crate::engine::profile::{calls_per_range, ranges};
+use crate::engine::session::Engine;
+use crate::engine::settings;
+use crate::import::Progress;
+use crate::lake::{Lake, LakeError};
+
+const REPEATED: &str = include_str!("../../../queries/learn/repeated.sql");
+const VARIATIONS: &str = include_str!("../../../queries/learn/variations.sql");
+const RESIDUAL: &str = include_str!("../../../queries/learn/residual.sql");
+
+/// What holds for paths once `learned_paths` are written: edits before what was learned.
+const IN_FORCE: &str = "
+    SELECT environment, api, path, class FROM volatile_paths_now WHERE edited AND class IS NOT NULL
+    UNION ALL
+    SELECT l.environment, l.api, l.path, l.class
+    FROM learned_paths AS l
+    LEFT ANTI JOIN (SELECT * FROM volatile_paths_now WHERE edited) AS e
+      ON e.environment = l.environment AND e.api = l.api AND e.path = l.path
+    WHERE l.class IS NOT NULL
+    ORDER BY environment, api, path";
+
+const CLASSED: &str = "
+    SELECT DISTINCT environment, api FROM (
+        SELECT environment, api FROM volatile_paths_now WHERE edited AND class IS NOT NULL
+        UNION ALL
+        SELECT environment, api FROM learned_paths WHERE class IS NOT NULL
+    ) ORDER BY environment, api";
+
+/// A path must vary in so many trajectories of both arms to be worth a row.
+const MIN_TRAJECTORIES: usize = 5;
+
+/// What varies, by environment and API.
+type Found = BTreeMap<(String, String), Volatility>;
+
+/// The trajectories with repeats, range by range.
+struct Repeated {
+    engine: Engine,
+    schema: SchemaRef,
+    rows: RecordBatch,
+    ranges: Vec<std::ops::Range<usize>>,
+}
+
+impl Repeated {
+    async fn read(lake: &Lake, engine: &Engine, settings: Settings) -> EngineResult<Self> {
+        let engine = engine.fork(&Arc::new(settings)).await?;
+        let (schema, rows) = engine.query(REPEATED).await?;
+        let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
+        let ranges = ranges(&rows, calls_per_range(lake).await?);
+        Ok(Self {
+            engine,
+            schema,
+            rows,
+            ranges,
+        })
+    }
+
+    /// Asks of every range.
+    async fn ask(
+        &self,
+        sql: &str,
+        progress: &dyn Progress,
+        mut found: impl FnMut(RecordBatch) -> EngineResult<()>,
+    ) -> EngineResult<()> {
+        for range in &self.ranges {
+            if progress.stop() {
+                let what = "stopped before anything was written: the same command begins again";
+                return Err(EngineError::Run(what.into()));
+            }
+            let rows = self.rows.slice(range.start, range.len());
+            let keys = rows.column_by_name("trajectory_key");
+            let keys = keys.map(|keys| keys.as_primitive::<Int64Type>().clone());
+            let bound = |at: usize| ScalarValue::Int64(keys.as_ref().map(|keys| keys.value(at)));
+            let parameters = [("lo", bound(0)), ("hi", bound(rows.num_rows() - 1))];
+            self.engine
+                .name_rows("pending_range", &self.schema, vec![rows])?;
+            for batch in self.engine.query_with(sql, &parameters).await?.1 {
+                found(batch)?;
+            }
+            progress.items(range.end as u64, self.rows.num_rows() as u64);
+        }
+        Ok(())
+    }
+}
+
+/// The rows of `volatile_paths` (without artefact) that the lake teaches.
+pub(super) async fn learn(
+    lake: &Lake,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> EngineResult<RecordBatch> {
+    let mut found = Found::new();
+    let repeated = Repeated::read(lake, engine, Settings::default()).await?;
+    let count = |batch| count(&batch, &mut found);
+    repeated.ask(VARIATIONS, progress, count).await?;
+    for ((environment, api), volatility) in &found {
+        if volatility.dropped() > 0 {
+            progress.say(&format!(
+                "{environment} {api}: {} variations at paths beyond the first {} were not counted",
+                volatility.dropped(),
+                fidelake_core::gap::MAX_PATHS
+            ));
+        }
+    }
+    table_rows(&found)
+}
+
+/// Names, for the query of noise, the APIs for which classes are in force once
+/// `learned` is, and the noise that these leave.
+pub(super) async fn name_residual(
+    lake: &Lake,
+    engine: &Engine,
+    learned: &RecordBatch,
+    progress: &dyn Progress,
+) -> EngineResult<()> {
+    engine.name_rows("learned_paths", &learned.schema(), vec![learned.clone()])?;
+    let (_, rows) = engine.query(IN_FORCE).await?;
+    let rules = settings::volatile_rules(&rows)?;
+    let (schema, classed) = engine.query(CLASSED).await?;
+    let any = classed.iter().any(|batch| batch.num_rows() > 0);
+    engine.name_rows("classed", &schema, classed.clone())?;
+    let settings = settings::with_volatile(lake.path(), rules)?;
+    let repeated = Repeated::read(lake, engine, settings).await?;
+    repeated.engine.name_rows("classed", &schema, classed)?;
+    let mut residual = Vec::new();
+    if any {
+        let keep = |batch| {
+            residual.push(batch);
+            Ok(())
+        };
+        repeated.ask(RESIDUAL, progress, keep).await?;
+    }
+    let schema = residual
+        .first()
+        .map_or_else(residual_schema, RecordBatch::schema);
+    engine.name_rows("residual", &schema, residual)
+}
+
+/// As the query gives it.
+fn residual_schema() -> SchemaRef {
+    let field = |name: &str, kind| Field::new(name, kind, true);
+    Arc::new(Schema::new(vec![
+        field("environment", DataType::Utf8),
+        field("trajectory_key", DataType::Int64),
+        field("api", DataType::Utf8),
+        field("sim", DataType::Float64),
+        field("real", DataType::Float64),
+    ]))
+}
+
+fn count(batch: &RecordBatch, found: &mut Found) -> EngineResult<()> {
+    let text = |column: usize| -> EngineResult<StringArray> {
+        let texts = cast(batch.column(column), &DataType::Utf8).map_err(LakeError::from)?;
+        Ok(texts.as_string::<i32>().clone())
+    };
+    let (environments, apis, arms, paths) = (text(0)?, text(2)?, text(3)?, text(4)?);
+    let trajectories = batch.column(1).as_primitive::<Int64Type>();
+    let flag = |column: usize, row: usize| batch.column(column).as_boolean().value(row);
+    for row in 0..batch.num_rows() {
+        let Some(arm) = Arm::parse(arms.value(row)) else {
+            continue;
+        };
+        let how = Varied {
+            same_shape: flag(5, row),
+            floats: flag(6, row),
+            order: flag(7, row),
+        };
+        let place = (
+            environments.value(row).to_owned(),
+            apis.value(row).to_owned(),
+        );
+        let volatility = found.entry(place).or_default();
+        volatility.add(arm, trajectories.value(row), paths.value(row), how);
+    }
+    Ok(())
+}
+
+fn table_rows(found: &Found) -> EngineResult<RecordBatch> {
+    let mut texts: [Vec<String>; 3] = Default::default();
+    let (mut classes, mut counts) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for ((environment, api), volatility) in found {
+        for path in volatility.paths() {
+            if path.sim.min(path.real) < MIN_TRAJECTORIES {
+                continue;
+            }
+            let words = [environment, api, path.path];
+            for (list, word) in texts.iter_mut().zip(words) {
+                list.push(word.to_owned());
+            }
+            classes.push(path.suggested.map(|class| class.name()));
+            for (list, n) in counts.iter_mut().zip([path.sim, path.real]) {
+                list.push(i64::try_from(n).unwrap_or(i64::MAX));
+            }
+        }
+    }
+    let edited = BooleanArray::from(vec![false; classes.len()]);
+    let [environments, apis, paths] =
+        texts.map(|list| Arc::new(StringArray::from(list)) as ArrayRef);
+    let [sim, real] = counts.map(|list| Arc::new(Int64Array::from(list)) as ArrayRef);
+    let columns: [(&str, ArrayRef); 7] = [
+        ("environment", environments),
+        ("api", apis),
+        ("path", paths),
+        ("class", Arc::new(StringArray::from(classes))),
+        ("trajectories_sim", sim),
+        ("trajectories_real", real),
+        ("edited", Arc::new(edited)),
+    ];
+    let columns = columns.map(|(name, column)| (name, column, true));
+    Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(LakeError::from)?)
+}
+
+/// A correction by hand.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// The environment.
+    pub environment: String,
+    /// The tool.
+    pub api: String,
+    /// The path, as in `volatile_paths`.
+    pub path: String,
+    /// form, tolerant, exact, text or ignore.
+    pub class: String,
+}
+
+impl Edit {
+    /// Its row, without artefact.
+    pub(super) fn row(&self) -> EngineResult<RecordBatch> {
+        let text = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
+        let none = || Arc::new(Int64Array::from(vec![None])) as ArrayRef;
+        let columns: [(&str, ArrayRef); 7] = [
+            ("environment", text(&self.environment)),
+            ("api", text(&self.api)),
+            ("path", text(&self.path)),
+            ("class", text(&self.class)),
+            ("trajectories_sim", none()),
+            ("trajectories_real", none()),
+            ("edited", Arc::new(BooleanArray::from(vec![true]))),
+        ];
+        let columns = columns.map(|(name, column)| (name, column, true));
+        Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(LakeError::from)?)
+    }
+
+    /// Checks path and class.
+    pub(super) fn check(&self) -> EngineResult<()> {
+        use fidelake_core::gap::{ContentClass, PathRule, PathRules, RuleAction};
+
+        let action = match self.class.as_str() {
+            "ignore" => Some(RuleAction::Ignore),
+            name => ContentClass::from_name(name).map(RuleAction::Class),
+        };
+        let Some(action) = action else {
+            return Err(EngineError::Rules(format!(
+                "there is no class {:?}; there are form, tolerant, exact, text and ignore",
+                self.class
+            )));
+        };
+        let rule = PathRule::new(self.path.as_str(), action);
+        let checked = PathRules::new(vec![rule]);
+        checked
+            .map(|_| ())
+            .map_err(|e| EngineError::Rules(format!("{:?} is no path: {}", self.path, e.kind)))
+    }
+}
