@@ -44,46 +44,30 @@ halves AS (
     FROM gaps
     GROUP BY trajectory_key
 ),
--- What the same judge said of each pair of runs.
 judged AS (
-    SELECT v.trajectory_key, v.arm, v.repeat, v.judge, v.agent, v.ordinal, v.reward, v.success, v.criteria,
-           CASE WHEN v.arm = 'sim' THEN v.repeat ELSE 1000000 + v.repeat END AS run_order,
+    SELECT v.trajectory_key, v.arm, v.repeat, v.judge, v.agent, v.reward, v.success, v.criteria,
            p.sim_0, p.sim_1, p.real_0, p.real_1
     FROM verdicts AS v
     JOIN pending_range AS p ON p.trajectory_key = v.trajectory_key
     WHERE v.trajectory_key BETWEEN $lo AND $hi
 ),
-judged_pairs AS (
+-- Several judges may have seen each run; each agent is judged for itself.
+verdict AS (
     SELECT
-        a.trajectory_key, a.judge, a.agent,
-        CASE WHEN a.arm = b.arm THEN CASE WHEN a.arm = 'sim' THEN 'ss' ELSE 'rr' END ELSE 'sr' END AS pair,
-        a.arm <> b.arm AND a.repeat = a.sim_0 AND b.repeat = b.real_0 AS pair_00,
-        a.arm <> b.arm AND a.repeat = a.sim_1 AND b.repeat = b.real_1 AS pair_11,
-        verdict_distance(a.reward, a.success, a.criteria, b.reward, b.success, b.criteria) AS distance
-    FROM judged AS a
-    JOIN judged AS b
-      ON b.trajectory_key = a.trajectory_key AND b.judge = a.judge AND b.agent = a.agent
-     AND b.ordinal = a.ordinal AND b.run_order > a.run_order
-),
-judges AS (
-    SELECT
-        trajectory_key, judge, agent,
-        noise_corrected(pair, distance) AS found,
-        exact_mean(CASE WHEN pair_00 THEN distance END) AS distance_00,
-        exact_mean(CASE WHEN pair_11 THEN distance END) AS distance_11
-    FROM judged_pairs
-    GROUP BY trajectory_key, judge, agent
+        trajectory_key,
+        verdicts_gap(arm, repeat, concat_ws('/', judge, agent), reward, success, criteria, sim_0, sim_1, real_0, real_1) AS gap
+    FROM judged
+    GROUP BY trajectory_key
 ),
 rewards AS (
     SELECT
         trajectory_key,
-        gap_ratio(1.0, found['raw'], found['reliability']) AS run_rew,
-        exact_mean(found['raw']) AS rew_raw,
-        exact_mean(found['reliability']) AS rew_reliability,
-        exact_mean(distance_00) AS rew_00,
-        exact_mean(distance_11) AS rew_11
-    FROM judges
-    GROUP BY trajectory_key
+        CASE WHEN gap['reliability'] >= 0.2 THEN greatest(0.0, least(1.0, gap['raw'] / gap['reliability'])) END AS run_rew,
+        gap['raw'] AS rew_raw,
+        gap['reliability'] AS rew_reliability,
+        gap['distance_00'] AS rew_00,
+        gap['distance_11'] AS rew_11
+    FROM verdict
 ),
 means AS (
     SELECT

@@ -1,9 +1,9 @@
-//! Differences of what was offered, and of what judges said.
+//! Differences of what was offered.
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Builder, Int32Builder, StringArray};
-use arrow::datatypes::{DataType, Field, Fields, Float64Type};
+use arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::Result;
-use fidelake_core::gap::{Comparer, Judged, Tool, catalog_gap, verdict_gap};
+use fidelake_core::gap::{Comparer, Tool, catalog_gap};
 use fidelake_core::json::Doc as Json;
 
 use super::aggregate::collecting;
@@ -38,22 +38,6 @@ pub(super) fn functions() -> Vec<Function> {
             vec![TEXT, TEXT],
             DataType::Struct(fields()),
             catalogs,
-        ),
-        scalar(
-            Doc {
-                name: "verdict_distance",
-                signature: "verdict_distance(reward_a double, success_a boolean, criteria_a text, reward_b double, success_b boolean, criteria_b text) -> double",
-                doc: "How far apart two verdicts of one judge are, 0 to 1: the mean of the known ones of reward (in units of 1), success and criteria. Null if nothing can be compared.",
-                example: "SELECT verdict_distance(1.0, true, NULL, 0.0, false, NULL) AS d",
-                gives: "1.0",
-            },
-            [
-                [NUMBER, DataType::Boolean, TEXT],
-                [NUMBER, DataType::Boolean, TEXT],
-            ]
-            .concat(),
-            NUMBER,
-            verdicts,
         ),
     ]
 }
@@ -141,48 +125,4 @@ fn catalogs(args: &[ArrayRef]) -> Result<ArrayRef> {
         }
     }
     numbers_and_counts(fields(), &mut numbers, &mut counts, valid)
-}
-
-fn verdicts(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let (criteria_a, criteria_b) = (texts(&args[2])?, texts(&args[5])?);
-    let reward = |at: usize, row: usize| {
-        let rewards = args[at].as_primitive::<Float64Type>();
-        rewards.is_valid(row).then(|| rewards.value(row))
-    };
-    let success = |at: usize, row: usize| {
-        let values = args[at].as_boolean();
-        values.is_valid(row).then(|| values.value(row))
-    };
-    let values = (0..criteria_a.len()).map(|row| {
-        let docs =
-            [&criteria_a, &criteria_b].map(|c| text(c, row).and_then(|t| Json::parse(t).ok()));
-        let scores = |doc: &Option<Json<'_>>| -> Vec<(String, f64)> {
-            let Some(doc) = doc else { return Vec::new() };
-            let score = |value: fidelake_core::json::Node<'_>| {
-                value
-                    .as_bool()
-                    .map(|b| f64::from(u8::from(b)))
-                    .or_else(|| value.as_f64())
-            };
-            doc.root()
-                .entries()
-                .filter_map(|(key, value)| Some((key.to_owned(), score(value)?)))
-                .collect()
-        };
-        let (a, b) = (scores(&docs[0]), scores(&docs[1]));
-        let a: Vec<(&str, f64)> = a.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-        let b: Vec<(&str, f64)> = b.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-        let left = Judged {
-            reward: reward(0, row),
-            success: success(1, row),
-            criteria: &a,
-        };
-        let right = Judged {
-            reward: reward(3, row),
-            success: success(4, row),
-            criteria: &b,
-        };
-        verdict_gap(&left, &right, 1.0).map(|gap| gap.distance)
-    });
-    column(values.collect::<arrow::array::Float64Array>())
 }

@@ -18,6 +18,7 @@ mod profiles;
 mod region;
 mod settings;
 mod texts;
+mod verdicts;
 mod window;
 
 pub(crate) use answers::stored;
@@ -89,6 +90,7 @@ fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     all.extend(texts::functions());
     all.extend(answers::functions());
     all.extend(catalogs::functions());
+    all.extend(verdicts::functions());
     all.extend(fields::functions());
     all.extend(noise::functions());
     all.extend(exact::functions());
