@@ -11,6 +11,7 @@ use deltalake::operations::vacuum::VacuumMode;
 use super::catalog::{LakeVersion, now};
 use super::error::{LakeError, LakeResult};
 use super::schema::SCHEMA_VERSION;
+use super::superseded::{GENERATIONS, Superseded};
 use super::{Lake, delta, failpoint};
 
 /// Files are merged up to this size.
@@ -25,6 +26,8 @@ pub struct Compacted {
     pub files_before: u64,
     /// Files that they became.
     pub files_after: u64,
+    /// Rows of replaced profiles that were removed.
+    pub rows_removed: u64,
 }
 
 /// What `vacuum` did.
@@ -101,7 +104,8 @@ impl Lake {
         Ok(faults)
     }
 
-    /// Merges small files, table by table. Rows stay as they are, and so does
+    /// Removes profiles that were computed again, if they are more than a twentieth,
+    /// and merges small files, table by table. Every other row stays, and so does
     /// every older lake version until it is vacuumed.
     ///
     /// # Errors
@@ -118,11 +122,21 @@ impl Lake {
         failpoint::pass("compact:begun");
         let app = format!("compact/{id}/{}", intent.attempt);
         let mut tables = base.tables.clone();
+        // Of the lake version, not of what an interrupted run left.
+        let profiles = base.tables.get("profiles").copied();
+        let profiles = delta::load(&self.path, "profiles", profiles).await?;
+        let superseded = Superseded::find(&profiles).await?;
         let mut done = Vec::new();
         for name in base.tables.keys() {
             let table = delta::load(&self.path, name, None).await?;
             let commit = CommitProperties::default()
                 .with_application_transaction(Transaction::new(&app, base.version));
+            let (table, rows_removed) = if GENERATIONS.contains(&name.as_str()) {
+                superseded.remove_from(name, table, &commit).await?
+            } else {
+                (table, 0)
+            };
+            failpoint::pass(&format!("compact:removed:{name}"));
             let (table, metrics) = table
                 .optimize()
                 .with_target_size(TARGET_FILE_BYTES)
@@ -133,6 +147,7 @@ impl Lake {
                 table: name.clone(),
                 files_before: metrics.num_files_removed,
                 files_after: metrics.num_files_added,
+                rows_removed,
             });
             tables.insert(name.clone(), delta::version(&table));
             failpoint::pass(&format!("compact:table:{name}"));

@@ -16,6 +16,7 @@ mod migrate;
 mod pin;
 pub(crate) mod rows;
 pub mod schema;
+mod superseded;
 mod write;
 
 use std::path::{Path, PathBuf};
