@@ -81,7 +81,10 @@ impl Format {
 
     /// Grows when a reader gives other rows for the same bytes.
     pub(crate) const fn parser_version(self) -> i32 {
-        1
+        match self {
+            Self::Tau => 2,
+            _ => 1,
+        }
     }
 
     fn is(self, root: Node<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fidelake_core::json::key::Key;
+use fidelake_core::json::key::{Key, KeyHasher};
 use fidelake_core::json::{Doc, Kind, Node, canonical, push_json_string};
 use fidelake_core::model::Arm;
 
@@ -17,6 +17,18 @@ pub(crate) fn is_tau(root: Node<'_>) -> bool {
     root.get("traj")
         .is_some_and(|traj| traj.kind() == Kind::Array)
         && root.get("task_id").is_some()
+}
+
+/// A hash of the conversation without the answers of tools.
+fn spoken(traj: Node<'_>) -> Key {
+    let mut hasher = KeyHasher::default();
+    for message in traj.elements() {
+        if !matches!(message.get_str("role"), Some("tool" | "function")) {
+            hasher.update(canonical(message).0.as_bytes());
+            hasher.update(b"\n");
+        }
+    }
+    hasher.finish()
 }
 
 /// Reads one element.
@@ -34,9 +46,9 @@ pub(crate) fn read<'d>(doc: &'d Doc<'d>, context: &Context<'d>) -> Result<Run<'d
     let trial = text(root, "trial").unwrap_or(Cow::Borrowed("0"));
     let environment = context.environment_or("tau-bench");
     // A file says neither its model nor its environment, so two files hold the
-    // same task and trial: the content tells them apart, and makes the same run
-    // in two files one.
-    let hash = content_hash.to_string();
+    // same task and trial: what was said and done tells them apart. What the tools
+    // answered does not, so that one trajectory run in two worlds stays one.
+    let hash = spoken(traj).to_string();
     let trajectory_id = format!("{environment}/{task_id}/{trial}/{}", &hash[..8]);
     let info = root.get_some("info");
     let task = info.and_then(|info| info.get_some("task"));

@@ -12,6 +12,7 @@ mod bad_input;
 mod curate;
 #[cfg(feature = "failpoints")]
 mod failpoints;
+mod gap_engine;
 mod generate;
 mod kills;
 mod lake;
