@@ -13,11 +13,11 @@ learned_now AS (
     LEFT SEMI JOIN newest ON newest.artefact_id = v.artefact_id
     WHERE NOT v.edited
 )
-SELECT environment, api, path, class, trajectories_sim, trajectories_real, edited
+SELECT environment, api, path, class, trajectories_sim, trajectories_real, trajectories_repeated, edited
 FROM learned_now
 LEFT ANTI JOIN edits
   ON edits.environment = learned_now.environment AND edits.api = learned_now.api AND edits.path = learned_now.path
 UNION ALL
-SELECT environment, api, path, class, trajectories_sim, trajectories_real, edited
+SELECT environment, api, path, class, trajectories_sim, trajectories_real, trajectories_repeated, edited
 FROM edits
 WHERE place = 1

@@ -18,10 +18,13 @@ pub struct NamedQuery {
 /// All of them.
 pub const NAMED: &[NamedQuery] = queries![
     "gap_by_api_and_outcome",
+    "gap_by_cause",
+    "gap_by_path",
     "worst_calls",
     "profile_distribution",
     "sim_ok_real_error",
     "real_coverage",
+    "outcomes_and_latency",
 ];
 
 impl NamedQuery {

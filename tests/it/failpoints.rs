@@ -294,3 +294,42 @@ fn a_profile_aborted_anywhere_goes_on() {
         );
     }
 }
+
+#[test]
+fn learning_aborted_anywhere_goes_on() {
+    let place = Place::new();
+    place.write("noisy.jsonl", crate::gap_engine::noisy());
+    place.import(&["noisy.jsonl"]);
+    place.done(&["profile"]);
+    for command in [
+        &["learn"][..],
+        &["learn", "--set", "shop", "get", "$.tags", "ignore"],
+    ] {
+        let wanted = like(&place);
+        wanted.done(command);
+        for step in points(&passed(&like(&place), command)) {
+            let place = like(&place);
+            abort(&place, command, &step);
+            place.done(command);
+            assert_same_rows(&place.lake(), &wanted.lake(), &[], &step);
+        }
+    }
+}
+
+#[test]
+fn compact_aborted_anywhere_removes_what_was_replaced() {
+    let place = Place::new();
+    place.write("noisy.jsonl", crate::gap_engine::noisy());
+    place.import(&["noisy.jsonl"]);
+    for command in ["profile", "learn", "profile"] {
+        place.done(&[command]);
+    }
+    let wanted = like(&place);
+    wanted.done(&["compact"]);
+    for step in points(&passed(&like(&place), &["compact"])) {
+        let place = like(&place);
+        abort(&place, &["compact"], &step);
+        place.done(&["compact"]);
+        assert_same_rows(&place.lake(), &wanted.lake(), &[], &step);
+    }
+}

@@ -203,7 +203,7 @@ fn answers_that_are_equal_as_values_have_no_gap() {
 
 /// Runs of one tool whose answers hold an id, a time, a price that jitters and an order;
 /// the first twelve trajectories were run twice in both arms.
-fn noisy() -> String {
+pub(crate) fn noisy() -> String {
     let mut state = 7u64;
     let mut random = |below: u64| {
         state = state

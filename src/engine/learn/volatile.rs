@@ -8,7 +8,7 @@ use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
-use fidelake_core::gap::{Varied, Volatility};
+use fidelake_core::gap::{MAX_PATHS, Varied, Volatility};
 use fidelake_core::model::Arm;
 
 use crate::engine::error::{EngineError, EngineResult};
@@ -41,11 +41,43 @@ const CLASSED: &str = "
         SELECT environment, api FROM learned_paths WHERE class IS NOT NULL
     ) ORDER BY environment, api";
 
-/// A path must vary in so many trajectories of both arms to be worth a row.
-const MIN_TRAJECTORIES: usize = 5;
+/// Trajectories with repeats, by API: what the counts of a path are shares of.
+const OF_APIS: &str = "
+    SELECT environment, api, count(DISTINCT trajectory_key) AS trajectories FROM call_gaps_now
+    WHERE sim_runs > 1 AND real_runs > 1 AND api IS NOT NULL GROUP BY environment, api";
 
 /// What varies, by environment and API.
-type Found = BTreeMap<(String, String), Volatility>;
+type Found = BTreeMap<(String, String), Varying>;
+
+/// What varies in the answers of one API.
+#[derive(Default)]
+struct Varying {
+    classes: Volatility,
+    /// By path, for sim and real: trajectories in which it varied, and the last of
+    /// them. The rows of a trajectory come together.
+    counts: BTreeMap<String, [(i64, Option<i64>); 2]>,
+    /// Trajectories with repeats.
+    repeated: Option<i64>,
+}
+
+impl Varying {
+    fn add(&mut self, arm: Arm, trajectory: i64, path: &str, how: Varied) {
+        self.classes.add(arm, trajectory, path, how);
+        if !self.counts.contains_key(path) {
+            if self.counts.len() >= MAX_PATHS {
+                return;
+            }
+            self.counts.insert(path.to_owned(), Default::default());
+        }
+        if let Some(counts) = self.counts.get_mut(path) {
+            let (count, last) = &mut counts[arm as usize];
+            if *last != Some(trajectory) {
+                *count += 1;
+                *last = Some(trajectory);
+            }
+        }
+    }
+}
 
 /// The trajectories with repeats, range by range.
 struct Repeated {
@@ -107,13 +139,25 @@ pub(super) async fn learn(
     let repeated = Repeated::read(lake, engine, Settings::default()).await?;
     let count = |batch| count(&batch, &mut found);
     repeated.ask(VARIATIONS, progress, count).await?;
-    for ((environment, api), volatility) in &found {
-        if volatility.dropped() > 0 {
+    for ((environment, api), varying) in &found {
+        if varying.classes.dropped() > 0 {
             progress.say(&format!(
-                "{environment} {api}: {} variations at paths beyond the first {} were not counted",
-                volatility.dropped(),
-                fidelake_core::gap::MAX_PATHS
+                "{environment} {api}: {} variations at paths beyond the first {MAX_PATHS} were not counted",
+                varying.classes.dropped(),
             ));
+        }
+    }
+    for batch in engine.query(OF_APIS).await?.1 {
+        let (environments, apis) = (texts(&batch, 0)?, texts(&batch, 1)?);
+        let counts = batch.column(2).as_primitive::<Int64Type>();
+        for row in 0..batch.num_rows() {
+            let place = (
+                environments.value(row).to_owned(),
+                apis.value(row).to_owned(),
+            );
+            if let Some(varying) = found.get_mut(&place) {
+                varying.repeated = Some(counts.value(row));
+            }
         }
     }
     table_rows(&found)
@@ -162,12 +206,18 @@ fn residual_schema() -> SchemaRef {
     ]))
 }
 
+fn texts(batch: &RecordBatch, column: usize) -> EngineResult<StringArray> {
+    let texts = cast(batch.column(column), &DataType::Utf8).map_err(LakeError::from)?;
+    Ok(texts.as_string::<i32>().clone())
+}
+
 fn count(batch: &RecordBatch, found: &mut Found) -> EngineResult<()> {
-    let text = |column: usize| -> EngineResult<StringArray> {
-        let texts = cast(batch.column(column), &DataType::Utf8).map_err(LakeError::from)?;
-        Ok(texts.as_string::<i32>().clone())
-    };
-    let (environments, apis, arms, paths) = (text(0)?, text(2)?, text(3)?, text(4)?);
+    let [environments, apis, arms, paths] = [
+        texts(batch, 0)?,
+        texts(batch, 2)?,
+        texts(batch, 3)?,
+        texts(batch, 4)?,
+    ];
     let trajectories = batch.column(1).as_primitive::<Int64Type>();
     let flag = |column: usize, row: usize| batch.column(column).as_boolean().value(row);
     for row in 0..batch.num_rows() {
@@ -191,33 +241,36 @@ fn count(batch: &RecordBatch, found: &mut Found) -> EngineResult<()> {
 
 fn table_rows(found: &Found) -> EngineResult<RecordBatch> {
     let mut texts: [Vec<String>; 3] = Default::default();
-    let (mut classes, mut counts) = (Vec::new(), [Vec::new(), Vec::new()]);
-    for ((environment, api), volatility) in found {
-        for path in volatility.paths() {
-            if path.sim.min(path.real) < MIN_TRAJECTORIES {
-                continue;
-            }
+    let mut classes = Vec::new();
+    let mut counts: [Vec<Option<i64>>; 3] = Default::default();
+    for ((environment, api), varying) in found {
+        for path in varying.classes.paths() {
             let words = [environment, api, path.path];
             for (list, word) in texts.iter_mut().zip(words) {
                 list.push(word.to_owned());
             }
             classes.push(path.suggested.map(|class| class.name()));
-            for (list, n) in counts.iter_mut().zip([path.sim, path.real]) {
-                list.push(i64::try_from(n).unwrap_or(i64::MAX));
+            let [sim, real] = varying
+                .counts
+                .get(path.path)
+                .map_or([None; 2], |known| known.map(|(count, _)| Some(count)));
+            for (list, n) in counts.iter_mut().zip([sim, real, varying.repeated]) {
+                list.push(n);
             }
         }
     }
     let edited = BooleanArray::from(vec![false; classes.len()]);
     let [environments, apis, paths] =
         texts.map(|list| Arc::new(StringArray::from(list)) as ArrayRef);
-    let [sim, real] = counts.map(|list| Arc::new(Int64Array::from(list)) as ArrayRef);
-    let columns: [(&str, ArrayRef); 7] = [
+    let [sim, real, repeated] = counts.map(|list| Arc::new(Int64Array::from(list)) as ArrayRef);
+    let columns: [(&str, ArrayRef); 8] = [
         ("environment", environments),
         ("api", apis),
         ("path", paths),
         ("class", Arc::new(StringArray::from(classes))),
         ("trajectories_sim", sim),
         ("trajectories_real", real),
+        ("trajectories_repeated", repeated),
         ("edited", Arc::new(edited)),
     ];
     let columns = columns.map(|(name, column)| (name, column, true));
@@ -242,17 +295,32 @@ impl Edit {
     pub(super) fn row(&self) -> EngineResult<RecordBatch> {
         let text = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
         let none = || Arc::new(Int64Array::from(vec![None])) as ArrayRef;
-        let columns: [(&str, ArrayRef); 7] = [
+        let columns: [(&str, ArrayRef); 8] = [
             ("environment", text(&self.environment)),
             ("api", text(&self.api)),
             ("path", text(&self.path)),
             ("class", text(&self.class)),
             ("trajectories_sim", none()),
             ("trajectories_real", none()),
+            ("trajectories_repeated", none()),
             ("edited", Arc::new(BooleanArray::from(vec![true]))),
         ];
         let columns = columns.map(|(name, column)| (name, column, true));
         Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(LakeError::from)?)
+    }
+
+    /// Whether it was made already.
+    pub(super) async fn holds(&self, engine: &Engine) -> EngineResult<bool> {
+        let text = |value: &str| value.replace('\'', "''");
+        let sql = format!(
+            "SELECT 1 FROM volatile_paths_now WHERE edited AND environment = '{}' AND api = '{}' AND path = '{}' AND class = '{}'",
+            text(&self.environment),
+            text(&self.api),
+            text(&self.path),
+            text(&self.class)
+        );
+        let (_, rows) = engine.query(&sql).await?;
+        Ok(rows.iter().any(|batch| batch.num_rows() > 0))
     }
 
     /// Checks path and class.
