@@ -132,11 +132,12 @@ impl Lake {
             let commit = CommitProperties::default()
                 .with_application_transaction(Transaction::new(&app, base.version));
             let (table, rows_removed) = if GENERATIONS.contains(&name.as_str()) {
-                superseded.remove_from(name, table, &commit).await?
+                let removed = superseded.remove_from(name, table, &commit).await?;
+                failpoint::pass(&format!("compact:removed:{name}"));
+                removed
             } else {
                 (table, 0)
             };
-            failpoint::pass(&format!("compact:removed:{name}"));
             let (table, metrics) = table
                 .optimize()
                 .with_target_size(TARGET_FILE_BYTES)
