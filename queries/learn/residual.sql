@@ -3,7 +3,7 @@
 -- twice makes a real gap vanish.
 -- `sim_1` and `real_1` are withheld from compare_runs: the classes are for
 -- trajectories without repeats.
--- Reads: $lo, $hi, pending_range (rows of repeated.sql), classed(environment, api).
+-- Reads: pending_range (rows of repeated.sql), classed(environment, api).
 SELECT found.environment, found.trajectory_key, found.c['api'] AS api,
        found.c['obs_noise_sim'] AS sim, found.c['obs_noise_real'] AS real
 FROM (
@@ -12,16 +12,14 @@ FROM (
         o.structured, o.content, o.structured_rule, o.truncated, o.outcome, NULL, NULL, NULL,
         p.sim_0, NULL, p.real_0, NULL
     )) AS c
-    FROM calls AS c
+    FROM range_calls AS c
     JOIN pending_range AS p ON p.trajectory_key = c.trajectory_key
     JOIN classed ON classed.environment = p.environment AND classed.api = c.name
-    JOIN observations AS o
+    JOIN range_observations AS o
       ON o.trajectory_key = c.trajectory_key
      AND o.arm = c.arm
      AND o.repeat = c.repeat
      AND o.turn = c.turn
      AND o.index = c.index
-     AND o.trajectory_key BETWEEN $lo AND $hi
-    WHERE c.trajectory_key BETWEEN $lo AND $hi
     GROUP BY p.environment, p.trajectory_id, c.trajectory_key
 ) AS found

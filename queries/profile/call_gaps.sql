@@ -1,6 +1,6 @@
 -- One row per call of the trajectories in a range: all runs of it side by side.
 -- Payloads are joined within the range only, and never leave `compare_runs`.
--- Reads: $generation, $lo, $hi, pending_range, calls, observations.
+-- Reads: $generation, pending_range, range_calls, range_observations.
 -- The columns that end in _00 and _11 (first and second runs) are for profiles.sql;
 -- `evidence` is for evidence.sql.
 WITH answered AS (
@@ -10,16 +10,14 @@ WITH answered AS (
         o.structured, o.content, o.structured_rule, o.truncated, o.outcome, o.state,
         CASE WHEN p.states_comparable THEN o.state_hash END AS state_hash,
         o.latency_ms
-    FROM calls AS c
+    FROM range_calls AS c
     JOIN pending_range AS p ON p.trajectory_key = c.trajectory_key
-    LEFT JOIN observations AS o
+    LEFT JOIN range_observations AS o
       ON o.trajectory_key = c.trajectory_key
      AND o.arm = c.arm
      AND o.repeat = c.repeat
      AND o.turn = c.turn
      AND o.index = c.index
-     AND o.trajectory_key BETWEEN $lo AND $hi
-    WHERE c.trajectory_key BETWEEN $lo AND $hi
 ),
 compared AS (
     SELECT

@@ -1,5 +1,5 @@
 -- One row per trajectory: its gap along the dimensions, from its roots.
--- Reads: $generation, $lo, $hi, pending_range, gaps (the rows of call_gaps.sql).
+-- Reads: $generation, pending_range, range_runs, range_verdicts, gaps (the rows of call_gaps.sql).
 WITH along AS (
     SELECT
         trajectory_key,
@@ -47,9 +47,8 @@ halves AS (
 judged AS (
     SELECT v.trajectory_key, v.arm, v.repeat, v.judge, v.agent, v.reward, v.success, v.criteria,
            p.sim_0, p.sim_1, p.real_0, p.real_1
-    FROM verdicts AS v
+    FROM range_verdicts AS v
     JOIN pending_range AS p ON p.trajectory_key = v.trajectory_key
-    WHERE v.trajectory_key BETWEEN $lo AND $hi
 ),
 -- Several judges may have seen each run; each agent is judged for itself.
 verdict AS (
@@ -83,10 +82,9 @@ offered AS (
         r.trajectory_key,
         max(CASE WHEN r.arm = 'sim' THEN r.catalog_hash END) AS catalog_sim,
         max(CASE WHEN r.arm = 'real' THEN r.catalog_hash END) AS catalog_real
-    FROM runs AS r
+    FROM range_runs AS r
     JOIN pending_range AS p ON p.trajectory_key = r.trajectory_key
-    WHERE r.trajectory_key BETWEEN $lo AND $hi
-      AND ((r.arm = 'sim' AND r.repeat = p.sim_0) OR (r.arm = 'real' AND r.repeat = p.real_0))
+    WHERE ((r.arm = 'sim' AND r.repeat = p.sim_0) OR (r.arm = 'real' AND r.repeat = p.real_0))
     GROUP BY r.trajectory_key
 ),
 wanted AS (

@@ -5,6 +5,7 @@ mod error;
 pub mod functions;
 mod learn;
 mod profile;
+mod range;
 mod rows;
 mod rules;
 mod session;

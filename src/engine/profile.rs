@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array as _, AsArray as _};
+use arrow::array::AsArray as _;
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -15,6 +15,7 @@ use futures::StreamExt as _;
 
 use super::error::{EngineError, EngineResult};
 use super::functions::Settings;
+use super::range::{calls_per_range, name_range, ranges};
 use super::session::Engine;
 use super::{settings, touch};
 use crate::import::Progress;
@@ -22,12 +23,6 @@ use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
 /// Changes when the same runs give other numbers.
 const ENGINE: &str = "p2";
-
-/// Payload bytes per range, about.
-const RANGE_BYTES: u64 = 96 << 20;
-
-/// Calls per range at most.
-const RANGE_CALLS: u64 = 60_000;
 
 const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
 const PENDING: &str = include_str!("../../queries/profile/pending.sql");
@@ -92,13 +87,16 @@ pub async fn profile(
     if started == Started::Resumed {
         progress.say("going on with a profile run that was interrupted");
     }
+    let trajectories = count(&engine, "SELECT count(*) FROM trajectories").await?;
     let mut report = ProfileReport::default();
     let total = pending.num_rows() as u64;
     let work = ranges.iter().map(|range| {
         let rows = pending.slice(range.start, range.len());
         let (engine, schema) = (engine.clone(), Arc::clone(&pending_schema));
         let settings = Arc::clone(&settings);
-        let task = async move { Range::compute(&engine, &settings, &schema, rows, base).await };
+        let task = async move {
+            Range::compute(&engine, &settings, &schema, rows, trajectories, base).await
+        };
         // On a thread of its own as soon as it is polled, results in order.
         async move { tokio::spawn(task).await }
     });
@@ -146,26 +144,13 @@ impl Range {
         settings: &Arc<Settings>,
         pending_schema: &SchemaRef,
         pending: RecordBatch,
+        total: u64,
         generation: i64,
     ) -> EngineResult<Self> {
         // A session of its own, because the ranges name their rows alike.
         let engine = engine.fork(settings).await?;
-        let keys = pending
-            .column_by_name("trajectory_key")
-            .map(|c| c.as_primitive::<Int64Type>().clone());
-        let bound = |at: usize| {
-            ScalarValue::Int64(
-                keys.as_ref()
-                    .filter(|keys| at < keys.len())
-                    .map(|keys| keys.value(at)),
-            )
-        };
-        let parameters = [
-            ("lo", bound(0)),
-            ("hi", bound(pending.num_rows().saturating_sub(1))),
-            ("generation", ScalarValue::Int64(Some(generation))),
-        ];
-        engine.name_rows("pending_range", pending_schema, vec![pending])?;
+        name_range(&engine, pending_schema, pending, total).await?;
+        let parameters = [("generation", ScalarValue::Int64(Some(generation)))];
         let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
         engine.name_rows("gaps", &schema, rows.clone())?;
         let evidence = conform("evidence", engine.query_with(EVIDENCE, &parameters).await?)?;
@@ -209,58 +194,7 @@ pub(super) fn conform(
     Ok(RecordBatch::try_new(wanted, columns).map_err(LakeError::from)?)
 }
 
-/// Cuts the trajectories, sorted by key, into ranges of about so many calls. All
-/// trajectories of one key stay together.
-pub(super) fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Range<usize>> {
-    let number = |name: &str| {
-        let column = pending
-            .column_by_name(name)
-            .and_then(|c| cast(c, &arrow::datatypes::DataType::Int64).ok());
-        column.map(|c| c.as_primitive::<Int64Type>().clone())
-    };
-    let (Some(keys), Some(calls)) = (number("trajectory_key"), number("calls")) else {
-        return Vec::new();
-    };
-    let mut ranges = Vec::new();
-    let (mut start, mut size) = (0, 0u64);
-    for row in 0..keys.len() {
-        let own = u64::try_from(calls.value(row)).unwrap_or_default() + 1;
-        let new_key = row > start && keys.value(row) != keys.value(row - 1);
-        if new_key && size + own > per_range {
-            ranges.push(start..row);
-            (start, size) = (row, 0);
-        }
-        size += own;
-    }
-    if start < keys.len() {
-        ranges.push(start..keys.len());
-    }
-    ranges
-}
-
-/// So many calls make a range, from the mean size of an observation.
-pub(super) async fn calls_per_range(lake: &Lake) -> EngineResult<u64> {
-    // Parquet files hold their text at about a sixth of its size.
-    const UNPACKED: u64 = 6;
-
-    let Some(table) = lake.pin(&At::Newest)?.table("observations").await? else {
-        return Ok(RANGE_CALLS);
-    };
-    let fail = |e: deltalake::DeltaTableError| EngineError::Run(e.to_string());
-    let snapshot = table.snapshot().map_err(fail)?;
-    let (mut bytes, mut rows) = (0u64, 0u64);
-    for file in snapshot.log_data() {
-        bytes += u64::try_from(file.size()).unwrap_or_default();
-        rows += file.num_records().unwrap_or_default() as u64;
-    }
-    if rows == 0 {
-        return Ok(RANGE_CALLS);
-    }
-    let each = (bytes * UNPACKED / rows).max(1);
-    Ok((RANGE_BYTES / each).clamp(100, RANGE_CALLS))
-}
-
-async fn count(engine: &Engine, sql: &str) -> EngineResult<u64> {
+pub(super) async fn count(engine: &Engine, sql: &str) -> EngineResult<u64> {
     let (_, rows) = engine.query(sql).await?;
     let value = rows
         .first()

@@ -1,5 +1,6 @@
 //! Opening a lake for questions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
@@ -20,8 +21,11 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
+use fidelake_core::gap::PathRules;
+
 use super::error::{EngineError, EngineResult};
 use super::functions::{Settings, register_all, register_with};
+use super::settings;
 use crate::lake::{At, Lake, LakeError, LakeVersion, schema};
 
 /// Memory that operators may use before they spill.
@@ -56,6 +60,8 @@ const VIEWS: &[(&str, &str)] = &[
 pub struct Engine {
     context: SessionContext,
     version: LakeVersion,
+    /// Where the lake is: its rules stand beside its tables.
+    lake: PathBuf,
 }
 
 impl std::fmt::Debug for Engine {
@@ -125,6 +131,7 @@ impl Engine {
         let engine = Self {
             context,
             version: pinned.version().clone(),
+            lake: lake.path().to_owned(),
         };
         for (name, sql) in VIEWS {
             engine.view(name, sql).await?;
@@ -168,7 +175,29 @@ impl Engine {
         Ok(Self {
             context,
             version: self.version.clone(),
+            lake: self.lake.clone(),
         })
+    }
+
+    /// How the answers of a trajectory are compared: by the lake's rules, and by what
+    /// was learned unless it has noise of its own.
+    ///
+    /// # Errors
+    /// If the rules or the lake cannot be read.
+    pub async fn path_rules(&self, own_noise: bool) -> EngineResult<PathRules> {
+        let settings = settings::read(self, &self.lake).await?;
+        Ok(match own_noise {
+            true => settings.said,
+            false => settings.said_and_learned,
+        })
+    }
+
+    /// Unpacks only the payloads of rows that pass the filters: right where few do.
+    pub(super) fn read_late(&self) {
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        let options = state.config_mut().options_mut();
+        options.execution.parquet.pushdown_filters = true;
     }
 
     /// The state that is read.

@@ -7,13 +7,13 @@ use arrow::array::{ArrayRef, AsArray as _, BooleanArray, Int64Array, StringArray
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use datafusion::common::ScalarValue;
 use fidelake_core::gap::{MAX_PATHS, Varied, Volatility};
 use fidelake_core::model::Arm;
 
 use crate::engine::error::{EngineError, EngineResult};
 use crate::engine::functions::Settings;
-use crate::engine::profile::{calls_per_range, ranges};
+use crate::engine::profile;
+use crate::engine::range::{calls_per_range, name_range, ranges};
 use crate::engine::session::Engine;
 use crate::engine::settings;
 use crate::import::Progress;
@@ -82,6 +82,9 @@ impl Varying {
 /// The trajectories with repeats, range by range.
 struct Repeated {
     engine: Engine,
+    settings: Arc<Settings>,
+    /// Of the whole lake.
+    trajectories: u64,
     schema: SchemaRef,
     rows: RecordBatch,
     ranges: Vec<std::ops::Range<usize>>,
@@ -89,12 +92,16 @@ struct Repeated {
 
 impl Repeated {
     async fn read(lake: &Lake, engine: &Engine, settings: Settings) -> EngineResult<Self> {
-        let engine = engine.fork(&Arc::new(settings)).await?;
+        let settings = Arc::new(settings);
+        let engine = engine.fork(&settings).await?;
         let (schema, rows) = engine.query(REPEATED).await?;
         let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
+        let trajectories = profile::count(&engine, "SELECT count(*) FROM trajectories").await?;
         let ranges = ranges(&rows, calls_per_range(lake).await?);
         Ok(Self {
             engine,
+            settings,
+            trajectories,
             schema,
             rows,
             ranges,
@@ -114,13 +121,9 @@ impl Repeated {
                 return Err(EngineError::Run(what.into()));
             }
             let rows = self.rows.slice(range.start, range.len());
-            let keys = rows.column_by_name("trajectory_key");
-            let keys = keys.map(|keys| keys.as_primitive::<Int64Type>().clone());
-            let bound = |at: usize| ScalarValue::Int64(keys.as_ref().map(|keys| keys.value(at)));
-            let parameters = [("lo", bound(0)), ("hi", bound(rows.num_rows() - 1))];
-            self.engine
-                .name_rows("pending_range", &self.schema, vec![rows])?;
-            for batch in self.engine.query_with(sql, &parameters).await?.1 {
+            let engine = self.engine.fork(&self.settings).await?;
+            name_range(&engine, &self.schema, rows, self.trajectories).await?;
+            for batch in engine.query(sql).await?.1 {
                 found(batch)?;
             }
             progress.items(range.end as u64, self.rows.num_rows() as u64);

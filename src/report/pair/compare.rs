@@ -1,18 +1,27 @@
 //! Which call answers which, and how they differ.
 
-use fidelake_core::gap::{CallRef, Comparer, align};
+use fidelake_core::gap::{CallRef, Comparer, PathRules, align};
 
 use super::load::Causes;
 use super::{Call, Run, Step};
 use crate::engine::functions::stored;
+
+/// How calls are compared.
+pub(super) struct How<'h> {
+    pub(super) environment: &'h str,
+    pub(super) rules: &'h PathRules,
+    /// Whether the arms' hashes of states can be compared.
+    pub(super) comparable: bool,
+    /// So many paths explain a difference.
+    pub(super) paths: usize,
+}
 
 /// The aligned calls of two runs.
 pub(super) fn steps<'r>(
     sim: Option<&'r Run>,
     real: Option<&'r Run>,
     causes: &Causes,
-    comparable: bool,
-    paths: usize,
+    how: &How<'_>,
 ) -> Vec<Step> {
     let calls = |run: Option<&'r Run>| run.map_or(&[][..], |run| run.calls.as_slice());
     let (left, right) = (calls(sim), calls(real));
@@ -39,10 +48,11 @@ pub(super) fn steps<'r>(
         if let (Some(a), Some(b)) = (a, b) {
             step.outcome_differs = a.outcome != b.outcome;
             step.arguments_differ = a.key != b.key;
-            step.state_differs = state_differs(a, b, comparable);
+            step.state_differs = state_differs(a, b, how.comparable);
             let mut differs = step.outcome_differs;
             if !step.outcome_differs && a.outcome.is_some() {
-                let diff = comparer.diff(answer(a), answer(b), paths);
+                let rules = how.rules.select(how.environment, &a.name);
+                let diff = comparer.diff_with(Some(&rules), answer(a), answer(b), how.paths);
                 differs |= diff.gap.gap > 0.0;
                 step.diff = Some(diff);
             }
@@ -111,6 +121,16 @@ mod tests {
         }
     }
 
+    fn compared(sim: Option<&Run>, real: Option<&Run>, comparable: bool) -> Vec<Step> {
+        let how = How {
+            environment: "e",
+            rules: &PathRules::default(),
+            comparable,
+            paths: 5,
+        };
+        steps(sim, real, &Causes::new(), &how)
+    }
+
     #[test]
     fn divergences_are_found_and_the_first_is_marked() {
         let sim = run(&[
@@ -124,7 +144,7 @@ mod tests {
             ("bb", "auth", "2", "s0"),
             ("ccc", "ok", "3", "s0"),
         ]);
-        let steps = steps(Some(&sim), Some(&real), &Causes::new(), true, 5);
+        let steps = compared(Some(&sim), Some(&real), true);
         let seen: Vec<_> = steps
             .iter()
             .map(|s| (s.diverges, s.first, s.only_carries()))
@@ -146,12 +166,12 @@ mod tests {
         let sim = run(&[("a", "ok", "1", "x"), ("bb", "ok", "2", "x")]);
         let real = run(&[("a", "ok", "1", "y"), ("bb", "ok", "2", "y")]);
         assert!(
-            steps(Some(&sim), Some(&real), &Causes::new(), false, 5)
+            compared(Some(&sim), Some(&real), false)
                 .iter()
                 .all(|s| !s.diverges)
         );
         assert!(
-            steps(Some(&sim), None, &Causes::new(), false, 5)
+            compared(Some(&sim), None, false)
                 .iter()
                 .all(|s| !s.diverges)
         );

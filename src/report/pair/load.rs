@@ -6,7 +6,7 @@ use arrow::array::{Array as _, AsArray as _};
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 
-use super::compare::steps;
+use super::compare::{How, steps};
 use super::{Call, Pair, Profile, Run};
 use crate::engine::{Engine, EngineError};
 
@@ -76,7 +76,20 @@ pub async fn load(
     let real = run(engine, &this, &runs, "real").await?;
     let causes = causes(engine, &this).await?;
     let comparable = comparable(engine, &environment).await?;
-    let steps = steps(sim.as_ref(), real.as_ref(), &causes, comparable, paths);
+    let repeated = |arm: &str| {
+        let of_arm = |run: &&Row| run[1].as_deref() == Some(arm);
+        runs.iter().filter(of_arm).count() > 1
+    };
+    let rules = engine
+        .path_rules(repeated("sim") && repeated("real"))
+        .await?;
+    let how = How {
+        environment: &environment,
+        rules: &rules,
+        comparable,
+        paths,
+    };
+    let steps = steps(sim.as_ref(), real.as_ref(), &causes, &how);
     let profile = profile(engine, &this).await?;
     Ok(Pair {
         environment,

@@ -60,9 +60,7 @@ impl Input {
     /// The trajectory of a row; there may be no row.
     pub(super) fn trajectory(&self, row: usize) -> i64 {
         let known = row < self.trajectory.len() && self.trajectory.is_valid(row);
-        known
-            .then(|| self.trajectory.value(row))
-            .unwrap_or_default()
+        if known { self.trajectory.value(row) } else { 0 }
     }
 
     pub(super) fn environment(&self, row: usize) -> &str {
