@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use arrow::array::AsArray as _;
 use arrow::compute::{cast, concat_batches};
-use arrow::datatypes::{Int64Type, SchemaRef};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
+use fidelake_core::json::key::KeyHasher;
 use futures::StreamExt as _;
 
 use super::error::{EngineError, EngineResult};
@@ -80,7 +81,7 @@ pub async fn profile(
     settings::read_samples(&engine, &pending, &mut settings).await?;
     let settings = Arc::new(settings);
     let ranges = ranges(&pending, calls_per_range(lake).await?);
-    let id = format!("profile-{base}-{ENGINE}");
+    let id = format!("profile-{base}-{}", work_hash(&pending)?);
     let (mut writer, started) = lake
         .write("profile", &id, "fidelake profile", &TABLES)
         .await?;
@@ -129,6 +130,20 @@ pub async fn profile(
     let version = writer.commit(last, serde_json::json!(report)).await?;
     report.lake_version = version.version;
     Ok(report)
+}
+
+/// A hash of what is to be computed. An interrupted run goes on only if it is the
+/// same: other rules or another engine would cut other ranges.
+fn work_hash(pending: &RecordBatch) -> EngineResult<String> {
+    let mut hasher = KeyHasher::default();
+    if let Some(inputs) = pending.column_by_name("inputs") {
+        let inputs = cast(inputs, &DataType::Utf8).map_err(LakeError::from)?;
+        for input in inputs.as_string::<i32>().iter().flatten() {
+            hasher.update(input.as_bytes());
+            hasher.update(b"\n");
+        }
+    }
+    Ok(hasher.hex()[..12].to_owned())
 }
 
 /// What the queries say of one range.
