@@ -23,6 +23,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,20 @@ def pairs_of(path: pathlib.Path) -> list[tuple[dict, dict]]:
     return [(call, arms["real"][place]) for place, call in arms["sim"].items() if place in arms["real"]]
 
 
+def renumbered(pair: tuple[dict, dict], number: int) -> tuple[dict, dict]:
+    """The same pair with other digits, the same ones in both arms: real lakes do not hold
+    one answer a thousand times, and what is repeated is unpacked for nothing."""
+    digits = list("123456789")
+    random.Random(number).shuffle(digits)
+    table = str.maketrans("123456789", "".join(digits))
+
+    def other(call: dict) -> dict:
+        result = call["result"]
+        return {**call, "result": {**result, "content": result["content"].translate(table)}}
+
+    return other(pair[0]), other(pair[1])
+
+
 def short(pair: tuple[dict, dict], number: int) -> tuple[dict, dict]:
     """The same calls with answers of about a hundred bytes."""
 
@@ -73,8 +88,8 @@ def write(out: pathlib.Path, pairs: list[tuple[dict, dict]], count: int, calls: 
     with out.open("w", encoding="utf-8") as file:
         for first in range(start, start + count, calls):
             chosen = [pairs[n % len(pairs)] for n in range(first, min(first + calls, start + count))]
-            if small:
-                chosen = [short(pair, first + n) for n, pair in enumerate(chosen)]
+            change = short if small else renumbered
+            chosen = [change(pair, first + n) for n, pair in enumerate(chosen)]
             for arm, name in enumerate(("sim", "real")):
                 run = {"fidelake": 1, "trajectory_id": f"t{first}", "environment": "bench", "arm": name}
                 run["calls"] = [{**pair[arm], "turn": turn, "index": 0} for turn, pair in enumerate(chosen)]

@@ -11,8 +11,8 @@ WITH dual AS (
         sum(call_count) AS calls,
         count(*) FILTER (WHERE arm = 'sim') AS sim_runs,
         count(*) FILTER (WHERE arm = 'real') AS real_runs,
-        array_agg(repeat ORDER BY repeat) FILTER (WHERE arm = 'sim') AS sim_repeats,
-        array_agg(repeat ORDER BY repeat) FILTER (WHERE arm = 'real') AS real_repeats
+        -- The first two repeats of each arm; further ones count in the noise only.
+        first_runs(arm, repeat) AS firsts
     FROM runs
     GROUP BY environment, trajectory_id, trajectory_key
     HAVING count(*) FILTER (WHERE arm = 'sim') > 0
@@ -39,11 +39,10 @@ described AS (
         calls,
         CAST(sim_runs AS INT) AS sim_runs,
         CAST(real_runs AS INT) AS real_runs,
-        -- The first two repeats of each arm; further ones count in the noise only.
-        sim_repeats[1] AS sim_0,
-        sim_repeats[2] AS sim_1,
-        real_repeats[1] AS real_0,
-        real_repeats[2] AS real_1
+        firsts['sim_0'] AS sim_0,
+        firsts['sim_1'] AS sim_1,
+        firsts['real_0'] AS real_0,
+        firsts['real_1'] AS real_1
     FROM dual
     LEFT JOIN comparable ON comparable.environment = dual.environment
     LEFT JOIN touching ON touching.environment = dual.environment AND touching.trajectory_id = dual.trajectory_id

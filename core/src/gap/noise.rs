@@ -115,6 +115,12 @@ pub fn correct_pairs(
     real: &[f64],
     learned: [Option<f64>; 2],
 ) -> Option<Corrected> {
+    if let (&[distance], &[], &[]) = (between, sim, real) {
+        // Hardly anything is repeated in most lakes.
+        let noise = |level: Option<f64>| level.map_or(ArmNoise::Unknown, ArmNoise::Learned);
+        let [sim, real] = learned.map(noise);
+        return correct(&[distance], sim, real).filter(|_| !distance.is_nan());
+    }
     let known =
         |pairs: &[f64]| -> Vec<f64> { pairs.iter().copied().filter(|d| !d.is_nan()).collect() };
     let (between, own) = (known(between), [known(sim), known(real)]);

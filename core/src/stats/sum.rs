@@ -166,6 +166,9 @@ impl FromIterator<f64> for ExactSum {
 /// The mean of some numbers, `None` of none.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
+    if let &[only] = values {
+        return Some(only);
+    }
     let sum: ExactSum = values.iter().copied().collect();
     (!values.is_empty()).then(|| sum.value() / values.len() as f64)
 }

@@ -12,6 +12,7 @@ mod compare;
 mod distributions;
 mod exact;
 mod fields;
+mod firsts;
 mod noise;
 mod outcomes;
 mod profiles;
@@ -94,6 +95,7 @@ fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     all.extend(fields::functions());
     all.extend(noise::functions());
     all.extend(exact::functions());
+    all.extend(firsts::functions());
     all.extend(distributions::functions());
     all.extend(outcomes::functions());
     all.extend(profiles::functions());

@@ -1,6 +1,7 @@
 //! Which divergence of the first runs explains which.
 
 use super::{Knowledge, RunCall, SlotGap};
+use crate::gap::answer::Form;
 use crate::gap::cascade::{CallEvidence, Named, causes};
 use crate::gap::comparer::Comparer;
 use crate::gap::identifiers::identifiers;
@@ -85,6 +86,11 @@ fn named(
     let [left, right] = [sim, real].map(|call| call.map(|call| call.answer).unwrap_or_default());
     touched.extend(identifiers(left.text));
     touched.extend(identifiers(right.text));
+    if left.form == Form::Text && right.form == Form::Text {
+        // A bare text is one path: what it names, it changed.
+        changed.clone_from(&touched);
+        return Named { touched, changed };
+    }
     changed.extend(
         comparer
             .diff_with(rules, left, right, LOOKED_AT)

@@ -135,6 +135,7 @@ pub fn compare_runs<'a>(
         own_noise: firsts.sim[1].is_some() && firsts.real[1].is_some(),
         knowledge,
     };
+    let mut scratch = Scratch::default();
     let mut out: Vec<SlotGap<'a>> = Vec::with_capacity(members.len());
     for (slot, rows) in members.iter().enumerate() {
         let Some(&head) = rows.first() else { continue };
@@ -182,7 +183,7 @@ pub fn compare_runs<'a>(
             first(Arm::Sim, firsts.sim[1]),
             first(Arm::Real, firsts.real[1]),
         ];
-        pairs.compare(rows, seconds, comparer, &mut gap);
+        pairs.compare(rows, seconds, comparer, &mut scratch, &mut gap);
         out.push(gap);
     }
     cause::trace(calls, &mut out, knowledge, pairs.own_noise, comparer);
@@ -222,19 +223,15 @@ struct Memo {
 }
 
 impl Memo {
-    fn new(calls: &[RunCall<'_>], rows: &[usize]) -> Self {
+    fn begin(&mut self, calls: &[RunCall<'_>], rows: &[usize]) {
         let answer = |at: usize| calls[rows[at]].answer;
-        let same_as = (0..rows.len())
-            .map(|at| {
-                (0..at)
-                    .find(|&other| answer(other) == answer(at))
-                    .unwrap_or(at)
-            })
-            .collect();
-        Self {
-            same_as,
-            found: Vec::new(),
-        }
+        self.found.clear();
+        self.same_as.clear();
+        self.same_as.extend((0..rows.len()).map(|at| {
+            (0..at)
+                .find(|&other| answer(other) == answer(at))
+                .unwrap_or(at)
+        }));
     }
 
     fn gap(&mut self, a: usize, b: usize, observe: impl FnOnce() -> ObsGap) -> ObsGap {
@@ -246,6 +243,23 @@ impl Memo {
         let gap = observe();
         self.found.push((pair.0, pair.1, gap));
         gap
+    }
+}
+
+/// Room for the pairs of a slot, kept from slot to slot.
+#[derive(Default)]
+struct Scratch {
+    /// By component, then: between the arms, within sim, within real.
+    distances: [[Vec<f64>; 3]; 7],
+    answers: [Vec<f64>; 4],
+    memo: Memo,
+}
+
+impl Scratch {
+    fn begin(&mut self, calls: &[RunCall<'_>], rows: &[usize]) {
+        self.distances.iter_mut().flatten().for_each(Vec::clear);
+        self.answers.iter_mut().for_each(Vec::clear);
+        self.memo.begin(calls, rows);
     }
 }
 
@@ -263,13 +277,16 @@ impl Pairs<'_> {
         rows: &[usize],
         seconds: [Option<usize>; 2],
         comparer: &mut Comparer,
+        scratch: &mut Scratch,
         out: &mut SlotGap<'_>,
     ) {
         let calls = self.calls;
-        // By component, then: between the arms, within sim, within real.
-        let mut distances: [[Vec<f64>; 3]; 7] = Default::default();
-        let mut answers: [Vec<f64>; 4] = Default::default();
-        let mut memo = Memo::new(calls, rows);
+        scratch.begin(calls, rows);
+        let Scratch {
+            distances,
+            answers,
+            memo,
+        } = scratch;
         let rules = self.knowledge.rules(out.api, self.own_noise);
         let rules = rules.as_deref();
         for a in 0..rows.len() {
@@ -324,7 +341,7 @@ impl Pairs<'_> {
                 }
             }
         }
-        out.answers = answers.map(|list| mean(&list));
+        out.answers = answers.each_ref().map(|list| mean(list));
         let learned = match self.own_noise {
             true => Learned::default(),
             false => self.knowledge.learned(out.api),
