@@ -131,7 +131,10 @@ fn writer_properties() -> WriterProperties {
     let level = ZstdLevel::try_new(1).unwrap_or_default();
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
-        .set_max_row_group_row_count(Some(256 * 1024));
+        .set_max_row_group_row_count(Some(256 * 1024))
+        // Files are sorted by trajectory: with small pages a range of trajectories
+        // unpacks its own part of a file and little else.
+        .set_data_page_row_count_limit(1024);
     for column in PAYLOADS {
         properties = properties.set_column_dictionary_enabled(ColumnPath::from(*column), false);
     }
