@@ -42,7 +42,7 @@ The lake is in $out/lake, the shards are in $out/shards. What to try next, with 
 
   export FIDELAKE_LAKE=$out/lake
   fidelake sql                                  # an interactive shell; \\d lists the tables, \\f our functions
-  fidelake sql --named worst_calls              # other questions: fidelake sql --list
+  fidelake sql --named gap_by_path              # which fields differ, with examples; fidelake sql --list has more
   fidelake slice --by api --where "cause = 'structural'"
   fidelake --lake my-lake import my-runs.jsonl  # your own files: docs/formats.md says which
 TEXT

@@ -18,6 +18,15 @@ WITH dual AS (
     HAVING count(*) FILTER (WHERE arm = 'sim') > 0
        AND count(*) FILTER (WHERE arm = 'real') > 0
 ),
+-- The newest profile of each trajectory, without the standard errors of the view.
+newest AS (
+    SELECT p.environment, p.trajectory_id, p.inputs
+    FROM profiles AS p
+    LEFT ANTI JOIN profiles AS later
+      ON later.environment = p.environment
+     AND later.trajectory_id = p.trajectory_id
+     AND later.generation > p.generation
+),
 touching AS (
     SELECT seen.environment, seen.trajectory_id, bit_xor(touched.said) AS said, bit_xor(touched.learned) AS learned
     FROM (SELECT DISTINCT environment, trajectory_id, name FROM calls) AS seen
@@ -49,7 +58,7 @@ described AS (
 )
 SELECT described.*
 FROM described
-LEFT ANTI JOIN profiles_now AS done
+LEFT ANTI JOIN newest AS done
   ON done.environment = described.environment
  AND done.trajectory_id = described.trajectory_id
  AND done.inputs = described.inputs

@@ -66,7 +66,8 @@ pub async fn profile(
     touch::name_touched(&engine, &settings).await?;
     let (pending_schema, pending) = engine.query_with(PENDING, &parameters).await?;
     let pending = concat_batches(&pending_schema, &pending).map_err(LakeError::from)?;
-    let known = count(&engine, "SELECT count(*) FROM profiles_now").await?;
+    let known = "SELECT count(*) FROM (SELECT DISTINCT environment, trajectory_id FROM profiles)";
+    let known = count(&engine, known).await?;
     let base = engine.version().version;
     if pending.num_rows() == 0 {
         if known == 0 {
@@ -220,7 +221,7 @@ pub(super) async fn count(engine: &Engine, sql: &str) -> EngineResult<u64> {
 /// How many of the pending trajectories had a profile before.
 async fn count_known(engine: &Engine, pending: &RecordBatch) -> EngineResult<u64> {
     engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
-    let sql = "SELECT count(*) FROM profiles_now AS p LEFT SEMI JOIN pending_range AS r
+    let sql = "SELECT count(*) FROM pending_range AS r LEFT SEMI JOIN profiles AS p
                ON r.environment = p.environment AND r.trajectory_id = p.trajectory_id";
     count(engine, sql).await
 }

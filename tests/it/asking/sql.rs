@@ -106,6 +106,9 @@ fn large_results_stream_and_a_closed_pipe_is_success() {
 fn the_analysts_queries_by_name() {
     for name in [
         "gap_by_api_and_outcome",
+        "gap_by_cause",
+        "gap_by_path",
+        "outcomes_and_latency",
         "worst_calls",
         "profile_distribution",
         "sim_ok_real_error",
