@@ -80,7 +80,8 @@ pub(super) fn volatile_rules(rows: &[RecordBatch]) -> EngineResult<Vec<PathRule>
             };
             if let Some(action) = action {
                 let rule = PathRule::new(paths.value(row), action);
-                rules.push(rule.within(environments.value(row), apis.value(row)));
+                let rule = rule.within(environments.value(row), apis.value(row));
+                rules.push(rule.learned());
             }
         }
     }

@@ -246,6 +246,13 @@ fn what_is_learned_touches_those_without_repeats_and_edits_stay() {
     let place = Place::new();
     place.write("noisy.jsonl", noisy());
     place.import(&["noisy.jsonl"]);
+    let early = place.run(&["learn"]);
+    assert_eq!(early.code, Some(1));
+    assert!(
+        early.stderr.contains("run `fidelake profile` first"),
+        "{}",
+        early.stderr
+    );
     assert_eq!(profiled(&place)["trajectories"], 30);
     let gap = "SELECT noise, gap_ratio(weight, obs_raw, obs_reliability) AS gap FROM call_gaps_now GROUP BY noise ORDER BY noise";
     let before = ask(&place, gap);
@@ -292,11 +299,26 @@ fn what_is_learned_touches_those_without_repeats_and_edits_stay() {
         json!([{"path": "$.tags", "class": "ignore"}])
     );
     assert_eq!(profiled(&place)["trajectories"], 18);
+    // What people say holds before what was learned, whatever its scope.
+    let rules = place.lake().join("_fidelake/rules.toml");
+    let said = "version = 1\n[[path]]\npath = \"$..id\"\nrule = \"class=exact\"\n";
+    std::fs::write(&rules, said).unwrap();
+    assert_eq!(profiled(&place)["trajectories"], 30);
+    let differing = "SELECT count(*) AS n FROM evidence_now WHERE path = '$.id' AND kind = 'value'";
+    assert_eq!(ask(&place, differing)[0]["n"], 5);
+    std::fs::write(
+        &rules,
+        said.replace("path =", "environment = \"shop\"\napi = \"get\"\npath ="),
+    )
+    .unwrap();
+    assert_eq!(profiled(&place)["trajectories"], 0);
+    std::fs::remove_file(&rules).unwrap();
+    assert_eq!(profiled(&place)["trajectories"], 30);
     // Replaced profiles go when the lake is compacted, and no number with them.
     let current = ask(&place, "SELECT * FROM profiles_now ORDER BY trajectory_id");
     let said = place.done(&["compact"]).stdout;
     assert!(
-        said.contains("profiles: 36 rows of replaced profiles removed"),
+        said.contains("profiles: 96 rows of replaced profiles removed"),
         "{said}"
     );
     assert_eq!(

@@ -25,7 +25,8 @@ impl<S: Sink, G: Guide> Pair<'_, S, G> {
             return Tally::default();
         }
         let mut tally = self.tally(left, right);
-        if left.form != right.form {
+        // A cut value is text only because it was cut.
+        if left.form != right.form && !left.truncated && !right.truncated {
             let weight = self.context.rules.cosmetic.of(CosmeticKind::Form);
             let (kept, kept_mass) = tally.kept();
             if kept > 0.0 {

@@ -350,3 +350,18 @@ proptest! {
         let _ = masked(&record, Mode::All);
     }
 }
+
+#[test]
+fn an_image_is_left_alone_and_a_dump_of_settings_is_not() {
+    let image = format!(
+        "data:image/png;base64,{}==",
+        "iVBORw0KGgoAAAANSUhEUg".repeat(300)
+    );
+    let record = format!(r#"{{"calls":[{{"result":{{"content":"{image}"}}}}]}}"#);
+    let doc = crate::json::Doc::parse(&record).unwrap();
+    assert!(super::mask_record(&doc, Mode::Secrets).is_none());
+    let dump = "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY\\n".repeat(100);
+    let record = format!(r#"{{"calls":[{{"result":{{"content":"{dump}"}}}}]}}"#);
+    let doc = crate::json::Doc::parse(&record).unwrap();
+    assert!(super::mask_record(&doc, Mode::Secrets).is_some());
+}

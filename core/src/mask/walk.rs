@@ -131,7 +131,8 @@ impl Walk {
 
     /// The edits in one decoded text, sorted, in its own places.
     fn text(self, text: &str, class: Option<KeyClass>, depth: u32) -> Vec<Edit> {
-        if class.is_none() && !prefilter::candidate(text, self.mode) {
+        // An image holds no secret that anybody could find.
+        if class.is_none() && (is_image(text) || !prefilter::candidate(text, self.mode)) {
             return vec![];
         }
         if depth < DEPTH
@@ -192,4 +193,21 @@ impl Walk {
         }
         edits
     }
+}
+
+/// Whether a text is one long run of base64, with or without `data:` before it. Lines,
+/// and signs that names and keys have, are none: a dump of settings must be looked at.
+fn is_image(text: &str) -> bool {
+    const LONG: usize = 4096;
+
+    let body = match text.strip_prefix("data:") {
+        Some(rest) => rest.split_once(";base64,").map_or("", |(_, body)| body),
+        None => text,
+    };
+    let plain = body.trim_end_matches('=');
+    text.len() >= LONG
+        && plain.len() >= LONG - 128
+        && plain
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
 }

@@ -14,7 +14,7 @@ use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use fidelake_core::json::key::KeyHasher;
 
-use super::error::EngineResult;
+use super::error::{EngineError, EngineResult};
 use super::profile::conform;
 use super::session::Engine;
 use crate::import::Progress;
@@ -56,6 +56,10 @@ pub async fn learn(
         lake_version: base,
         ..LearnReport::default()
     };
+    if super::profile::count(&engine, "SELECT count(*) FROM profiles").await? == 0 {
+        let what = "there is no profile to learn from yet: run `fidelake profile` first";
+        return Err(EngineError::NothingToProfile(what.into()));
+    }
     let paths = volatile::learn(lake, &engine, progress).await?;
     volatile::name_residual(lake, &engine, &paths, progress).await?;
     let (schema, noise) = engine.query(NOISE).await?;

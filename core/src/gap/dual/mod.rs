@@ -302,7 +302,12 @@ impl Pairs<'_> {
                 // Answers are compared only where both worlds say the same of the call:
                 // another outcome is a difference of transition, not of observation.
                 let outcomes = left.outcome.zip(right.outcome);
-                let answer = outcomes.filter(|(a, b)| a == b).map(|_| {
+                // An answer of which nothing was seen says nothing.
+                let blank =
+                    |call: &RunCall<'_>| call.answer.truncated && call.answer.text.is_empty();
+                let comparable = !blank(left) && !blank(right);
+                let alike = outcomes.filter(|(a, b)| a == b && comparable);
+                let answer = alike.map(|_| {
                     if is_00 {
                         let gap = comparer.losses(rules, left.answer, right.answer, &mut out.paths);
                         out.kinds = Some(gap.kinds);

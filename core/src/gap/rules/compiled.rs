@@ -5,9 +5,9 @@ use super::pattern::Step;
 use crate::json::key::Key;
 use crate::json::push_json_string;
 
-/// What decides between two rules for one path: what the pattern names, then
-/// what the scope names, then which comes later.
-type Rank = ((usize, bool, usize), usize, usize);
+/// What decides between two rules for one path: what was said before what was
+/// learned, what the pattern names, then what the scope names, then which comes later.
+type Rank = (bool, (usize, bool, usize), usize, usize);
 
 /// The rules that apply to one API, ready to be followed. Immutable, cheap to share.
 #[derive(Clone, Debug)]
@@ -82,9 +82,9 @@ impl Effect {
 
 impl CompiledRules {
     /// From rules in order of their standing, weakest first: steps, pattern,
-    /// specificity of the pattern and of the scope, action.
+    /// whether it was said, specificity of the scope, action.
     pub(super) fn new<'r>(
-        rules: impl Iterator<Item = (&'r [Step], &'r str, usize, &'r RuleAction)>,
+        rules: impl Iterator<Item = (&'r [Step], &'r str, (bool, usize), &'r RuleAction)>,
     ) -> Self {
         let mut found = Self {
             nodes: vec![TrieNode::default()],
@@ -92,12 +92,12 @@ impl CompiledRules {
             len: 0,
         };
         let mut said: Vec<String> = vec![];
-        for (order, (steps, path, scope, action)) in rules.enumerate() {
+        for (order, (steps, path, (was_said, scope), action)) in rules.enumerate() {
             let mut at = 0;
             for step in steps {
                 at = found.child(at, step);
             }
-            let rank = (super::pattern::specificity(steps), scope, order);
+            let rank = (was_said, super::pattern::specificity(steps), scope, order);
             found.nodes[at as usize]
                 .rules
                 .push((rank, Effect::of(action)));

@@ -26,6 +26,8 @@ pub struct PathRule {
     pub path: String,
     /// What holds there.
     pub action: RuleAction,
+    /// It was learned: whatever people say of the same path holds before it.
+    pub learned: bool,
 }
 
 impl PathRule {
@@ -37,7 +39,15 @@ impl PathRule {
             api: "*".to_owned(),
             path: path.into(),
             action,
+            learned: false,
         }
+    }
+
+    /// The same rule as one that was learned.
+    #[must_use]
+    pub fn learned(mut self) -> Self {
+        self.learned = true;
+        self
     }
 
     /// The same rule for these environments and APIs only.
@@ -65,7 +75,8 @@ pub struct RuleError {
 
 /// A checked set of rules.
 ///
-/// Of several rules that match one path the most specific wins: the one that
+/// Of several rules that match one path what people say wins over what was
+/// learned, then the most specific: the one that
 /// names more steps, then one without `..`, then the one with more `*` steps,
 /// then the one whose environment and API are named more closely, then the
 /// later one. `ignore` holds where it wins over all others; of the other
@@ -138,11 +149,12 @@ impl PathRules {
             })
             .map(|(rule, steps)| {
                 let scope = glob::specificity(&rule.environment) + glob::specificity(&rule.api);
-                (steps.as_slice(), rule.path.as_str(), scope, &rule.action)
+                let standing = (!rule.learned, scope);
+                (steps.as_slice(), rule.path.as_str(), standing, &rule.action)
             })
             .collect();
         // Stable: of equal scopes the later stays the later. The fingerprint sees this order.
-        chosen.sort_by_key(|(_, _, scope, _)| *scope);
+        chosen.sort_by_key(|(_, _, standing, _)| *standing);
         CompiledRules::new(chosen.into_iter())
     }
 }
