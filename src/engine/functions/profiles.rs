@@ -140,6 +140,7 @@ fn gate(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [fidelity, alpha, beta] = [0, 1, 2].map(|at| args[at].as_primitive::<Float64Type>());
     let weights = (0..fidelity.len()).map(|row| {
         let known = fidelity.is_valid(row) && alpha.is_valid(row) && beta.is_valid(row);
+        let known = known && !(fidelity.value(row) + alpha.value(row) + beta.value(row)).is_nan();
         known.then(|| {
             let gate = Gate::Quantile {
                 alpha: alpha.value(row),

@@ -20,7 +20,7 @@ pub(super) fn functions() -> Vec<Function> {
             Doc {
                 name: "gap_ratio",
                 signature: "gap_ratio(weight double, raw double, reliability double) -> double",
-                doc: "The gap of many calls, 0 to 1: sum(weight x raw) / sum(weight x reliability), floored once. Rows with a null are left out. Null without rows, and where the arms differ from themselves too much (mean reliability below 0.2).",
+                doc: "The gap of many calls, 0 to 1: sum(weight x raw) / sum(weight x reliability), floored once. Rows with a null or without weight are left out. Null without rows, and where the arms differ from themselves too much (mean reliability below 0.2).",
                 example: "SELECT gap_ratio(1.0, x, 1.0) AS gap FROM (VALUES (0.5), (-0.25), (0.5)) AS t(x)",
                 gives: "0.25",
             },
@@ -43,12 +43,14 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// A row as (row, weight, raw, reliability), if none of them is null.
+/// A row as (row, weight, raw, reliability), if it has weight and all are numbers.
 fn rows(columns: &[ArrayRef]) -> impl Fn(usize) -> Option<(usize, f64, f64, f64)> + '_ {
     let [w, d, c] = [0, 1, 2].map(|at| columns[at].as_primitive::<Float64Type>());
     move |row| {
         let known = w.is_valid(row) && d.is_valid(row) && c.is_valid(row);
-        known.then(|| (row, w.value(row), d.value(row), c.value(row)))
+        let (w, d, c) = (w.value(row), d.value(row), c.value(row));
+        // What weighs nothing is no evidence, and no trajectory either.
+        (known && w > 0.0 && (w + d + c).is_finite()).then_some((row, w, d, c))
     }
 }
 

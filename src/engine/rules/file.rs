@@ -92,6 +92,10 @@ impl PathFile {
             Actions::One(action) => vec![action],
             Actions::Several(actions) => actions,
         };
+        if actions.is_empty() {
+            let what = "rule names no action: ignore, set, multiset, key_by=FIELD, precision=X, class=NAME or cosmetic=W";
+            return Err((place, what.to_owned()));
+        }
         let any = || "*".to_owned();
         let (environment, api) = (
             self.environment.unwrap_or_else(any),
