@@ -74,11 +74,7 @@ pub(super) fn volatile_rules(rows: &[RecordBatch]) -> EngineResult<Vec<PathRule>
             texts(batch, 3)?,
         ];
         for row in 0..batch.num_rows() {
-            let action = match classes.value(row) {
-                "ignore" => Some(RuleAction::Ignore),
-                name => ContentClass::from_name(name).map(RuleAction::Class),
-            };
-            if let Some(action) = action {
+            if let Some(action) = class_action(classes.value(row)) {
                 let rule = PathRule::new(paths.value(row), action);
                 let rule = rule.within(environments.value(row), apis.value(row));
                 rules.push(rule.learned());
@@ -122,7 +118,16 @@ pub(super) async fn read_samples(
     Ok(())
 }
 
-fn texts(batch: &RecordBatch, column: usize) -> EngineResult<StringArray> {
+/// How a class of `volatile_paths` is compared; `None` if there is none of that name.
+pub(super) fn class_action(class: &str) -> Option<RuleAction> {
+    match class {
+        "ignore" => Some(RuleAction::Ignore),
+        name => ContentClass::from_name(name).map(RuleAction::Class),
+    }
+}
+
+/// A column of texts.
+pub(super) fn texts(batch: &RecordBatch, column: usize) -> EngineResult<StringArray> {
     let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8);
     Ok(texts.map_err(LakeError::from)?.as_string::<i32>().clone())
 }

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Int64Array, StringArray};
-use arrow::datatypes::DataType;
+use arrow::array::{Array as _, ArrayRef, Int64Array, StringArray};
 use arrow::record_batch::RecordBatch;
 use fidelake_core::json::key::KeyHasher;
 
 use super::error::EngineResult;
 use super::functions::Settings;
 use super::session::Engine;
+use super::settings::texts;
 use crate::lake::LakeError;
 
 /// Names the rows `touched(environment, api, said, learned)`: hashes of what is
@@ -22,11 +22,7 @@ pub(super) async fn name_touched(engine: &Engine, settings: &Settings) -> Engine
     if !settings.is_empty() {
         let sql = "SELECT DISTINCT environment, name FROM calls WHERE name IS NOT NULL ORDER BY environment, name";
         for batch in engine.query(sql).await?.1 {
-            let text = |column: usize| -> EngineResult<StringArray> {
-                let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8);
-                Ok(texts.map_err(LakeError::from)?.as_string::<i32>().clone())
-            };
-            let (of, apis) = (text(0)?, text(1)?);
+            let (of, apis) = (texts(&batch, 0)?, texts(&batch, 1)?);
             for row in 0..of.len() {
                 let found = hashes(settings, of.value(row), apis.value(row));
                 if found != (0, 0) {

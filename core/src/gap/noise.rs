@@ -157,7 +157,7 @@ pub struct EnergyGap {
     pub gap: Delta,
 }
 
-/// [`correct`] with the arms' own repeats, and the gap of it alone. `sr`: distances
+/// [`correct_pairs`] with the arms' own repeats, and the gap of it alone. `sr`: distances
 /// in `[0,1]` of all pairs of a sim and a real run; `ss`, `rr`: of all distinct
 /// pairs within an arm, empty where it was not repeated. `None` if `sr` is empty.
 ///
@@ -173,7 +173,7 @@ pub struct EnergyGap {
 /// ```
 #[must_use]
 pub fn energy_gap(sr: &[f64], ss: &[f64], rr: &[f64]) -> Option<EnergyGap> {
-    let corrected = correct(sr, ArmNoise::Own(ss), ArmNoise::Own(rr))?;
+    let corrected = correct_pairs(sr, ss, rr, [None, None])?;
     let mut sums = CallSums::default();
     sums.add(1.0, corrected.gap_raw, corrected.reliability);
     Some(EnergyGap {

@@ -8,8 +8,8 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Fields, Float64Type};
 use datafusion::common::{Result, exec_err};
-use fidelake_core::gap::correct_pairs;
-use fidelake_core::stats::{CallSums, MIN_PER_ARM, js_divergence, wasserstein1};
+use fidelake_core::gap::energy_gap;
+use fidelake_core::stats::{MIN_PER_ARM, js_divergence, wasserstein1};
 
 use super::aggregate::collecting;
 use super::noise::pairs_of;
@@ -128,17 +128,17 @@ fn energy(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
     let mut labels = Vec::with_capacity(ends.len());
     for pairs in pairs_of("energy_gap", columns, ends)? {
         let [between, sim, real] = &pairs;
-        let found = correct_pairs(between, sim, real, [None, None]);
-        let gap = found.and_then(|found| {
-            let mut sums = CallSums::default();
-            sums.add(1.0, found.gap_raw, found.reliability);
-            sums.delta().value()
-        });
-        let values = [gap, found.map(|f| f.gap_raw), found.map(|f| f.reliability)];
+        let found = energy_gap(between, sim, real);
+        let corrected = found.map(|found| found.corrected);
+        let values = [
+            found.and_then(|found| found.gap.value()),
+            corrected.map(|f| f.gap_raw),
+            corrected.map(|f| f.reliability),
+        ];
         for (list, value) in numbers.iter_mut().zip(values) {
             list.push(value);
         }
-        labels.push(found.map(|f| f.noise.name()));
+        labels.push(corrected.map(|f| f.noise.name()));
     }
     let numbers = numbers.map(|list| Arc::new(Float64Array::from(list)) as ArrayRef);
     let labels: ArrayRef = Arc::new(arrow::array::StringArray::from(labels));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray as _, BooleanArray, Int64Array, StringArray};
-use arrow::compute::{cast, concat_batches};
+use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use fidelake_core::gap::{MAX_PATHS, Varied, Volatility};
@@ -15,7 +15,7 @@ use crate::engine::functions::Settings;
 use crate::engine::profile;
 use crate::engine::range::{calls_per_range, name_range, ranges};
 use crate::engine::session::Engine;
-use crate::engine::settings;
+use crate::engine::settings::{self, texts};
 use crate::import::Progress;
 use crate::lake::{Lake, LakeError};
 
@@ -209,11 +209,6 @@ fn residual_schema() -> SchemaRef {
     ]))
 }
 
-fn texts(batch: &RecordBatch, column: usize) -> EngineResult<StringArray> {
-    let texts = cast(batch.column(column), &DataType::Utf8).map_err(LakeError::from)?;
-    Ok(texts.as_string::<i32>().clone())
-}
-
 fn count(batch: &RecordBatch, found: &mut Found) -> EngineResult<()> {
     let [environments, apis, arms, paths] = [
         texts(batch, 0)?,
@@ -328,13 +323,9 @@ impl Edit {
 
     /// Checks path and class.
     pub(super) fn check(&self) -> EngineResult<()> {
-        use fidelake_core::gap::{ContentClass, PathRule, PathRules, RuleAction};
+        use fidelake_core::gap::{PathRule, PathRules};
 
-        let action = match self.class.as_str() {
-            "ignore" => Some(RuleAction::Ignore),
-            name => ContentClass::from_name(name).map(RuleAction::Class),
-        };
-        let Some(action) = action else {
+        let Some(action) = settings::class_action(&self.class) else {
             return Err(EngineError::Rules(format!(
                 "there is no class {:?}; there are form, tolerant, exact, text and ignore",
                 self.class

@@ -1,6 +1,6 @@
 //! Which call answers which, and how they differ.
 
-use fidelake_core::gap::{CallRef, Comparer, PathRules, align};
+use fidelake_core::gap::{CallRef, Comparer, PathRules, RuleCache, align};
 
 use super::load::Causes;
 use super::{Call, Run, Step};
@@ -28,6 +28,7 @@ pub(super) fn steps<'r>(
     let pairs = align(&refs(left), &refs(right));
     let one_arm = sim.is_none() || real.is_none();
     let mut comparer = Comparer::default();
+    let mut rules = RuleCache::new(how.rules);
     let mut out: Vec<Step> = Vec::with_capacity(pairs.len());
     for (number, (l, r)) in pairs.into_iter().enumerate() {
         let (a, b) = (l.map(|l| &left[l]), r.map(|r| &right[r]));
@@ -51,8 +52,8 @@ pub(super) fn steps<'r>(
             step.state_differs = state_differs(a, b, how.comparable);
             let mut differs = step.outcome_differs;
             if !step.outcome_differs && a.outcome.is_some() {
-                let rules = how.rules.select(how.environment, &a.name);
-                let diff = comparer.diff_with(Some(&rules), answer(a), answer(b), how.paths);
+                let rules = rules.get(how.environment, &a.name);
+                let diff = comparer.diff_with(rules, answer(a), answer(b), how.paths);
                 differs |= diff.gap.gap > 0.0;
                 step.diff = Some(diff);
             }

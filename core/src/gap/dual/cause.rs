@@ -5,7 +5,7 @@ use crate::gap::answer::Form;
 use crate::gap::cascade::{CallEvidence, Named, causes};
 use crate::gap::comparer::Comparer;
 use crate::gap::identifiers::identifiers;
-use crate::gap::kinds::DiffKind;
+use crate::gap::paths;
 use crate::gap::reward::is_refusal;
 use crate::gap::rules::CompiledRules;
 use crate::json::key::Key;
@@ -43,7 +43,7 @@ fn evidence<'a>(gap: &SlotGap<'a>, knowledge: &dyn Knowledge) -> CallEvidence<'a
     CallEvidence {
         api: gap.api,
         answer_differs,
-        flaky: obs.is_flaky() || outcome.is_flaky(),
+        flaky: obs.flaky || outcome.flaky,
         outcome_differs: sim != real,
         state_differs: state.distance.map(|d| d > 0.0),
         mutates: knowledge.mutates(gap.api),
@@ -58,18 +58,7 @@ fn shape(gap: &SlotGap<'_>, sim: Option<&str>, real: Option<&str>) -> Option<u64
         let refused = is_refusal(sim) != is_refusal(real);
         return refused.then(|| Key::of_parts(&[sim, real]).as_i64().cast_unsigned());
     }
-    let of_value = |kind| matches!(kind, DiffKind::Value | DiffKind::Order);
-    if gap.paths.is_empty() || gap.paths.iter().any(|loss| of_value(loss.kind)) {
-        return None;
-    }
-    // The paths come sorted, each once.
-    let mut shape = 0u64;
-    for loss in &gap.paths {
-        shape = (shape ^ loss.id.cast_unsigned())
-            .wrapping_mul(0x9FB2_1C65_1E98_DF25)
-            .rotate_left(31);
-    }
-    Some(shape)
+    paths::shape(&gap.paths)
 }
 
 fn named(

@@ -17,13 +17,13 @@ use super::cascade::Cause;
 use super::comparer::Comparer;
 use super::kinds::Kinds;
 use super::observation::ObsGap;
-use super::paths::PathLoss;
+use super::paths::{PathLoss, merge};
 use super::repeats::{Repeat, idempotency_distance, read_after_write_distance};
 use super::reward::acceptance_distance;
 use super::slots::slots;
 use super::transition::{StateAfter, latency_distance, outcome_distance, state_distance};
 use crate::model::Arm;
-use crate::stats::{GAMMA, mean};
+use crate::stats::{GAMMA, mean, temporal_weight};
 pub use knowledge::{Knowledge, NoKnowledge};
 pub use part::{Learned, Part};
 pub use variations::{Variation, variations};
@@ -128,6 +128,11 @@ pub fn compare_runs<'a>(
         .map(|&row| calls[row].turn)
         .max()
         .unwrap_or_default();
+    let weight = |turn: i32| {
+        let weight = temporal_weight(i64::from(turn), i64::from(last_turn), GAMMA);
+        // No turn comes after the last one.
+        weight.unwrap_or(1.0)
+    };
     let pairs = Pairs {
         calls,
         of_run: &runs,
@@ -169,7 +174,7 @@ pub fn compare_runs<'a>(
             api: head.name,
             runs: [count(Arm::Sim), count(Arm::Real)],
             outcomes: heads.map(|row| row.and_then(|row| calls[row].outcome)),
-            weight: GAMMA.powi(last_turn - head.turn),
+            weight: weight(head.turn),
             cause: Cause::None,
             parts: [Part::default(); 7],
             answers: [None; 4],
@@ -192,10 +197,7 @@ pub fn compare_runs<'a>(
 
 /// The calls of every slot, in the order of the runs: sim first, by repeat.
 fn members(calls: &[RunCall<'_>], order: &[usize]) -> Vec<Vec<usize>> {
-    let same_run =
-        |&a: &usize, &b: &usize| (calls[a].arm, calls[a].repeat) == (calls[b].arm, calls[b].repeat);
-    let runs: Vec<Vec<CallRef<'_>>> = order
-        .chunk_by(same_run)
+    let runs: Vec<Vec<CallRef<'_>>> = run::each(calls, order)
         .map(|run| {
             let reference = |&row: &usize| CallRef {
                 turn: calls[row].turn,
@@ -356,18 +358,6 @@ impl Pairs<'_> {
         }
         merge(&mut out.paths);
     }
-}
-
-/// Every path once.
-fn merge(paths: &mut Vec<PathLoss>) {
-    paths.sort_by_key(|loss| loss.id);
-    paths.dedup_by(|next, kept| {
-        let same = next.id == kept.id;
-        if same {
-            kept.weight += next.weight;
-        }
-        same
-    });
 }
 
 #[cfg(test)]

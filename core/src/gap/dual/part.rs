@@ -1,5 +1,6 @@
 //! One component of one call.
 
+use crate::gap::cascade::is_flaky;
 use crate::gap::noise::{Noise, correct_pairs};
 
 /// One component of one call: distances between and within the arms.
@@ -11,8 +12,6 @@ pub struct Part {
     pub raw: Option<f64>,
     /// C, in `[0,1]`.
     pub reliability: Option<f64>,
-    /// The noise of sim and of real that was taken off.
-    pub noises: [Option<f64>; 2],
     /// Where it comes from.
     pub noise: Option<Noise>,
     /// Mean distance of the arms' own repeats, where they can be compared.
@@ -21,6 +20,8 @@ pub struct Part {
     pub first: Option<f64>,
     /// Distance of the second runs.
     pub second: Option<f64>,
+    /// The difference is the arms' own noise.
+    pub flaky: bool,
 }
 
 /// Noise that was learned of one API, by component ([`super::PARTS`]) and arm (sim, real).
@@ -40,13 +41,8 @@ impl Part {
             self.distance = Some(found.distance);
             self.raw = Some(found.gap_raw);
             self.reliability = Some(found.reliability);
-            self.noises = [found.noise_sim, found.noise_real];
+            self.flaky = is_flaky(&found);
             self.noise = Some(found.noise);
         }
-    }
-
-    /// There is a difference, and nothing is left of it once noise is taken off.
-    pub(super) fn is_flaky(&self) -> bool {
-        self.distance.is_some_and(|d| d > 0.0) && self.raw.is_some_and(|d| d <= 0.0)
     }
 }

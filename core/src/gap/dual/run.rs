@@ -26,6 +26,14 @@ pub(super) fn order(calls: &[RunCall<'_>]) -> Vec<usize> {
     order
 }
 
+/// The runs, each in the order of its calls.
+pub(super) fn each<'o>(
+    calls: &'o [RunCall<'_>],
+    order: &'o [usize],
+) -> impl Iterator<Item = &'o [usize]> {
+    order.chunk_by(|&a, &b| (calls[a].arm, calls[a].repeat) == (calls[b].arm, calls[b].repeat))
+}
+
 /// What is known of every call, in the order of `calls`.
 pub(super) fn runs<'a>(
     calls: &[RunCall<'a>],
@@ -33,9 +41,7 @@ pub(super) fn runs<'a>(
     knowledge: &dyn Knowledge,
 ) -> Vec<Known<'a>> {
     let mut out = vec![Known::default(); calls.len()];
-    let same_run =
-        |&a: &usize, &b: &usize| (calls[a].arm, calls[a].repeat) == (calls[b].arm, calls[b].repeat);
-    for run in order.chunk_by(same_run) {
+    for run in each(calls, order) {
         let mutates: Vec<Option<bool>> = run
             .iter()
             .map(|&row| knowledge.mutates(calls[row].name))
