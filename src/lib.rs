@@ -8,6 +8,7 @@
 pub mod cli;
 pub mod curate;
 pub mod engine;
+pub mod env;
 pub mod formats;
 pub mod import;
 pub mod lake;
