@@ -1,14 +1,14 @@
 //! From runs to gaps and profiles, by the SQL in `queries/profile/`.
 //!
-//! A trajectory is recomputed, whole, if and only if its inputs changed: its
-//! runs, the rules, or [`ENGINE`]. Work goes over ranges of `trajectory_key`,
+//! A trajectory is recomputed, whole, if and only if its inputs changed
+//! ([`super::pending`]). Work goes over ranges of `trajectory_key`,
 //! each bounded in bytes, so payloads never cross a join of the whole table.
 
 use std::sync::Arc;
 
 use arrow::array::AsArray as _;
 use arrow::compute::{cast, concat_batches};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
 use fidelake_core::json::key::KeyHasher;
@@ -16,17 +16,13 @@ use futures::StreamExt as _;
 
 use super::error::{EngineError, EngineResult};
 use super::functions::Settings;
+use super::pending::{OPERATION, Work};
 use super::range::{calls_per_range, name_range, ranges};
 use super::session::Engine;
-use super::{settings, touch};
+use super::settings;
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
-/// Changes when the same runs give other numbers.
-const ENGINE: &str = "p2";
-
-const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
-const PENDING: &str = include_str!("../../queries/profile/pending.sql");
 const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
 const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
 const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
@@ -59,15 +55,9 @@ pub async fn profile(
     progress: &dyn Progress,
 ) -> EngineResult<ProfileReport> {
     let engine = Engine::open(lake, &At::Newest).await?;
-    let (schema, comparable) = engine.query(COMPARABLE).await?;
-    engine.name_rows("comparable", &schema, comparable)?;
-    let parameters = [("engine", ScalarValue::from(ENGINE))];
     let mut settings = settings::read(&engine, lake.path()).await?;
-    touch::name_touched(&engine, &settings).await?;
-    let (pending_schema, pending) = engine.query_with(PENDING, &parameters).await?;
-    let pending = concat_batches(&pending_schema, &pending).map_err(LakeError::from)?;
-    let known = "SELECT count(*) FROM (SELECT DISTINCT environment, trajectory_id FROM profiles)";
-    let known = count(&engine, known).await?;
+    let work = Work::find(lake, &engine, &settings).await?;
+    let (pending, known) = (&work.pending, work.known);
     let base = engine.version().version;
     if pending.num_rows() == 0 {
         if known == 0 {
@@ -79,31 +69,28 @@ pub async fn profile(
             ..ProfileReport::default()
         });
     }
-    settings::read_samples(&engine, &pending, &mut settings).await?;
+    settings::read_samples(&engine, pending, &mut settings).await?;
     let settings = Arc::new(settings);
-    let ranges = ranges(&pending, calls_per_range(lake).await?);
-    let id = format!("profile-{base}-{}", work_hash(&pending)?);
+    let ranges = ranges(pending, calls_per_range(lake).await?);
+    let id = format!("profile-{base}-{}", work_hash(pending)?);
     let (mut writer, started) = lake
-        .write("profile", &id, "fidelake profile", &TABLES)
+        .write(OPERATION, &id, "fidelake profile", &TABLES)
         .await?;
     if started == Started::Resumed {
         progress.say("going on with a profile run that was interrupted");
     }
-    let trajectories = count(&engine, "SELECT count(*) FROM trajectories").await?;
     let mut report = ProfileReport::default();
     let total = pending.num_rows() as u64;
-    let work = ranges.iter().map(|range| {
+    let tasks = ranges.iter().map(|range| {
         let rows = pending.slice(range.start, range.len());
-        let (engine, schema) = (engine.clone(), Arc::clone(&pending_schema));
-        let settings = Arc::clone(&settings);
-        let task = async move {
-            Range::compute(&engine, &settings, &schema, rows, trajectories, base).await
-        };
+        let (engine, settings) = (work.engine.clone(), Arc::clone(&settings));
+        let met = work.met;
+        let task = async move { Range::compute(&engine, &settings, rows, met, base).await };
         // On a thread of its own as soon as it is polled, results in order.
         async move { tokio::spawn(task).await }
     });
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut computed = futures::stream::iter(work).buffered(workers);
+    let mut computed = futures::stream::iter(tasks).buffered(workers);
     let mut number = 0;
     while let Some(found) = computed.next().await {
         if progress.stop() {
@@ -124,11 +111,10 @@ pub async fn profile(
         number += 1;
     }
     drop(computed);
-    let recomputed = count_known(&engine, &pending).await?;
-    report.unchanged = known.saturating_sub(recomputed);
+    report.unchanged = known.saturating_sub(work.recomputed);
     let last = i64::try_from(ranges.len()).unwrap_or(i64::MAX);
     report.lake_version = base + 1;
-    let version = writer.commit(last, serde_json::json!(report)).await?;
+    let version = writer.commit(last, work.counts(&report)).await?;
     report.lake_version = version.version;
     Ok(report)
 }
@@ -158,14 +144,13 @@ impl Range {
     async fn compute(
         engine: &Engine,
         settings: &Arc<Settings>,
-        pending_schema: &SchemaRef,
         pending: RecordBatch,
         total: u64,
         generation: i64,
     ) -> EngineResult<Self> {
         // A session of its own, because the ranges name their rows alike.
         let engine = engine.fork(settings).await?;
-        name_range(&engine, pending_schema, pending, total).await?;
+        name_range(&engine, pending, total).await?;
         let parameters = [("generation", ScalarValue::Int64(Some(generation)))];
         let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
         engine.name_rows("gaps", &schema, rows.clone())?;
@@ -210,26 +195,14 @@ pub(super) fn conform(
     Ok(RecordBatch::try_new(wanted, columns).map_err(LakeError::from)?)
 }
 
-pub(super) async fn count(engine: &Engine, sql: &str) -> EngineResult<u64> {
-    let (_, rows) = engine.query(sql).await?;
-    let value = rows
-        .first()
-        .map(|batch| batch.column(0).as_primitive::<Int64Type>().value(0));
-    Ok(u64::try_from(value.unwrap_or_default()).unwrap_or_default())
-}
-
-/// How many of the pending trajectories had a profile before.
-async fn count_known(engine: &Engine, pending: &RecordBatch) -> EngineResult<u64> {
-    engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
-    let sql = "SELECT count(*) FROM pending_range AS r LEFT SEMI JOIN profiles AS p
-               ON r.environment = p.environment AND r.trajectory_id = p.trajectory_id";
-    count(engine, sql).await
-}
-
 /// Why there is nothing to profile, and what to do.
 async fn nothing(engine: &Engine, lake: &Lake) -> EngineResult<EngineError> {
-    let sim = count(engine, "SELECT count(*) FROM runs WHERE arm = 'sim'").await?;
-    let real = count(engine, "SELECT count(*) FROM runs WHERE arm = 'real'").await?;
+    let sim = engine
+        .count("SELECT count(*) FROM runs WHERE arm = 'sim'")
+        .await?;
+    let real = engine
+        .count("SELECT count(*) FROM runs WHERE arm = 'real'")
+        .await?;
     Ok(EngineError::NothingToProfile(match (sim, real) {
         (0, 0) => match lake.intents()?.first() {
             Some(unfinished) => format!(

@@ -2,7 +2,7 @@
 
 use arrow::array::AsArray as _;
 use arrow::compute::cast;
-use arrow::datatypes::{Int64Type, SchemaRef};
+use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
 
 use super::error::{EngineError, EngineResult};
@@ -27,7 +27,6 @@ const FEW: f64 = 0.2;
 /// trajectories of the lake.
 pub(super) async fn name_range(
     engine: &Engine,
-    schema: &SchemaRef,
     pending: RecordBatch,
     total: u64,
 ) -> EngineResult<()> {
@@ -49,7 +48,7 @@ pub(super) async fn name_range(
         condition = format!("{condition} AND trajectory_key IN ({})", list.join(", "));
         engine.read_late();
     }
-    engine.name_rows("pending_range", schema, vec![pending])?;
+    engine.name_rows("pending_range", &pending.schema(), vec![pending])?;
     for table in TABLES {
         let sql = format!("SELECT * FROM {table} WHERE {condition}");
         engine.view(&format!("range_{table}"), &sql).await?;

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::array::AsArray as _;
+use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::catalog::{
     CatalogProvider as _, CatalogProviderList as _, MemoryCatalogProvider,
-    MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider as _,
+    MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider as _, TableProvider,
 };
 use datafusion::common::ScalarValue;
 use datafusion::dataframe::DataFrame;
@@ -26,7 +27,7 @@ use fidelake_core::gap::PathRules;
 use super::error::{EngineError, EngineResult};
 use super::functions::{Settings, register_all, register_with};
 use super::settings;
-use crate::lake::{At, Lake, LakeError, LakeVersion, schema};
+use crate::lake::{At, Lake, LakeError, LakeVersion, Pinned, schema};
 
 /// Memory that operators may use before they spill.
 const MEMORY_BYTES: usize = 1536 << 20;
@@ -282,6 +283,47 @@ impl Engine {
         Ok((batches.first().map_or(schema, RecordBatch::schema), batches))
     }
 
+    /// Puts another provider in the place of a table.
+    pub(super) fn replace(&self, name: &str, provider: Arc<dyn TableProvider>) -> EngineResult<()> {
+        let fail = |e: datafusion::error::DataFusionError| EngineError::running(&e);
+        self.context.deregister_table(name).map_err(fail)?;
+        let registered = self.context.register_table(name, provider);
+        registered.map(|_| ()).map_err(fail)
+    }
+
+    /// Leaves only these files of a table.
+    pub(super) async fn only_files(
+        &self,
+        pinned: &Pinned<'_>,
+        table: &str,
+        files: Vec<String>,
+    ) -> EngineResult<()> {
+        if files.is_empty() {
+            let nothing = self
+                .plan(&format!("SELECT * FROM {table} WHERE false"))
+                .await?;
+            return self.replace(table, nothing.into_view());
+        }
+        let Some(delta) = pinned.table(table).await? else {
+            return Ok(());
+        };
+        let fail = |e: String| LakeError::Delta {
+            table: table.to_owned(),
+            message: e,
+        };
+        let provider = delta.table_provider().with_file_paths(files).await;
+        self.replace(table, provider.map_err(|e| fail(e.to_string()))?)
+    }
+
+    /// The one number that a query returns.
+    pub(super) async fn count(&self, sql: &str) -> EngineResult<u64> {
+        let (_, rows) = self.query(sql).await?;
+        let value = rows
+            .first()
+            .map(|batch| batch.column(0).as_primitive::<Int64Type>().value(0));
+        Ok(u64::try_from(value.unwrap_or_default()).unwrap_or_default())
+    }
+
     /// Names rows that are at hand, instead of what had the name before.
     ///
     /// # Errors
@@ -294,13 +336,7 @@ impl Engine {
     ) -> EngineResult<()> {
         let rows = MemTable::try_new(Arc::clone(schema), vec![batches])
             .map_err(|e| EngineError::running(&e))?;
-        self.context
-            .deregister_table(name)
-            .map_err(|e| EngineError::running(&e))?;
-        self.context
-            .register_table(name, Arc::new(rows))
-            .map_err(|e| EngineError::running(&e))?;
-        Ok(())
+        self.replace(name, Arc::new(rows))
     }
 
     /// Runs one read-only query.

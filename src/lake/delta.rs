@@ -1,5 +1,6 @@
 //! One Delta table: create, load at a version, append once, restore.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use arrow::record_batch::RecordBatch;
@@ -111,6 +112,14 @@ pub(super) fn version(table: &DeltaTable) -> i64 {
         .version()
         .and_then(|v| i64::try_from(v).ok())
         .unwrap_or(-1)
+}
+
+/// The data files of one Delta version.
+pub(super) async fn files(lake: &Path, table: &str, at: i64) -> LakeResult<BTreeSet<String>> {
+    let loaded = load(lake, table, Some(at)).await?;
+    let snapshot = loaded.snapshot().map_err(|e| LakeError::delta(table, &e))?;
+    let files = snapshot.log_data().into_iter();
+    Ok(files.map(|file| file.path().into_owned()).collect())
 }
 
 /// The last chunk of this application id that the table contains.

@@ -82,4 +82,27 @@ impl Pinned<'_> {
             None => Ok(None),
         }
     }
+
+    /// The files that a table got since an earlier lake version; `None` if that cannot
+    /// be told, because files of then were rewritten or the table is not in both.
+    ///
+    /// # Errors
+    /// If its log is missing or damaged.
+    pub async fn added_since(
+        &self,
+        name: &str,
+        then: &LakeVersion,
+    ) -> LakeResult<Option<Vec<String>>> {
+        let Some((&was, &is)) = then.tables.get(name).zip(self.version.tables.get(name)) else {
+            return Ok(None);
+        };
+        if was == is {
+            return Ok(Some(Vec::new()));
+        }
+        let before = delta::files(&self.lake.path, name, was).await?;
+        let mut now = delta::files(&self.lake.path, name, is).await?;
+        let all = now.len();
+        now.retain(|file| !before.contains(file));
+        Ok((all == now.len() + before.len()).then(|| now.into_iter().collect()))
+    }
 }

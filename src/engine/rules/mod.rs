@@ -46,16 +46,36 @@ impl Said {
     /// With the line, if the file cannot be understood.
     pub(crate) fn read(lake: &Path) -> EngineResult<Self> {
         let path = lake.join(RULES);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(e) => return Err(EngineError::Rules(format!("{}: {e}", path.display()))),
+        let Some(text) = text(&path)? else {
+            return Ok(Self::default());
         };
         let wrong = |(at, message): (usize, String)| {
             let line = text.get(..at).unwrap_or(&text).matches('\n').count() + 1;
             EngineError::Rules(format!("{}:{line}: {message}", path.display()))
         };
-        File::parse(&text).and_then(File::said).map_err(wrong)
+        File::parse(&text)
+            .and_then(|file| file.said(&text))
+            .map_err(wrong)
+    }
+}
+
+/// A hash of the file, whatever it says.
+///
+/// # Errors
+/// If the file is there and cannot be read.
+pub(crate) fn hash(lake: &Path) -> EngineResult<String> {
+    let mut hasher = KeyHasher::default();
+    hasher.update(text(&lake.join(RULES))?.unwrap_or_default().as_bytes());
+    Ok(hasher.hex())
+}
+
+/// The text of the file, if there is one.
+fn text(path: &Path) -> EngineResult<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read
+            .map(Some)
+            .map_err(|e| EngineError::Rules(format!("{}: {e}", path.display()))),
     }
 }
 
@@ -112,7 +132,7 @@ mod tests {
     use super::*;
 
     fn declared(text: &str) -> Result<Declared, (usize, String)> {
-        let said = File::parse(text).and_then(File::said)?;
+        let said = File::parse(text).and_then(|file| file.said(text))?;
         Ok(said.declared)
     }
 
