@@ -21,7 +21,9 @@ cells AS (
         environment,
         api,
         outcome,
-        gap_region(trajectory_key, weight, obs_raw, obs_reliability) AS obs,
+        gap_region_learned(
+            trajectory_key, weight, obs_raw, obs_reliability, api, obs_noise_sim, obs_noise_real
+        ) AS obs,
         gap_ratio(weight, act_raw, act_reliability) AS act_gap,
         trans_gap(
             gap_ratio(weight, outcome_raw, outcome_reliability),

@@ -11,6 +11,8 @@
 //! `-(W/2)(x - L n)/N` each. Over all trajectories that is 0, so the gap stays;
 //! added to each trajectory's own sums it makes the clustered error whole.
 
+use std::collections::HashMap;
+
 use crate::stats::{CallSums, ExactSum};
 
 /// Distances within one arm at one API (and outcome class): of one trajectory, or
@@ -64,6 +66,66 @@ impl NoiseSums {
     }
 }
 
+/// What the calls of one region lend and borrow, by API and arm.
+#[derive(Debug, Default)]
+pub struct Lending<'a> {
+    levels: HashMap<(&'a str, usize), Level>,
+}
+
+#[derive(Debug, Default)]
+struct Level {
+    all: NoiseSums,
+    own: HashMap<i64, NoiseSums>,
+    borrowed: ExactSum,
+}
+
+impl<'a> Lending<'a> {
+    /// One call: its weight, its reliability C, and the mean distance among the own
+    /// repeats of sim and real. An arm without own repeats borrows where C says that
+    /// more noise was taken off than the other arm has.
+    pub fn add(
+        &mut self,
+        trajectory: i64,
+        api: &'a str,
+        weight: f64,
+        reliability: f64,
+        noise: [Option<f64>; 2],
+    ) {
+        let taken = 2.0 * (1.0 - reliability);
+        for arm in [0, 1] {
+            let other = noise[1 - arm].unwrap_or(0.0);
+            match noise[arm] {
+                Some(distance) => {
+                    let level = self.levels.entry((api, arm)).or_default();
+                    level.all.add(distance);
+                    level.own.entry(trajectory).or_default().add(distance);
+                }
+                // Rounding is no loan.
+                None if taken - other > 1e-9 => {
+                    let level = self.levels.entry((api, arm)).or_default();
+                    level.borrowed.add(weight);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Charges the trajectories that lent with the error of what they lent.
+    pub fn charge(&self, trajectories: &mut HashMap<i64, CallSums>) {
+        for level in self.levels.values() {
+            let borrowed = level.borrowed.value();
+            if borrowed == 0.0 {
+                continue;
+            }
+            for (trajectory, own) in &level.own {
+                if let Some(calls) = trajectories.get_mut(trajectory) {
+                    level.all.charge(own, borrowed, calls);
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +152,29 @@ mod tests {
         let mut calls = CallSums::default();
         all.charge(&own, 6.0, &mut calls);
         assert_eq!((calls.d.value(), calls.c.value()), (-0.25, -0.25));
+    }
+
+    #[test]
+    fn a_region_by_hand() {
+        let mut calls: HashMap<i64, CallSums> = HashMap::new();
+        let mut lending = Lending::default();
+        let mut add = |key, d: f64, c: f64, noise| {
+            calls.entry(key).or_default().add(1.0, d, c);
+            lending.add(key, "search", 1.0, c, noise);
+        };
+        // Two lend (levels .5 and 0 on sim: mean .25), one borrows .25 on sim.
+        add(1, 0.25, 0.75, [Some(0.5), Some(0.0)]);
+        add(2, 0.5, 1.0, [Some(0.0), Some(0.0)]);
+        add(3, 0.375, 0.875, [None, Some(0.0)]);
+        let before: Vec<f64> = [1, 2, 3].map(|key| calls[&key].d.value()).into();
+        lending.charge(&mut calls);
+        let moved: Vec<f64> = [1, 2, 3]
+            .iter()
+            .zip(&before)
+            .map(|(key, before)| calls[key].d.value() - before)
+            .collect();
+        // -(1/2)(.5 - .25)/2 and -(1/2)(0 - .25)/2; who borrows is not charged.
+        assert_eq!(moved, [-0.0625, 0.0625, 0.0]);
     }
 
     proptest! {

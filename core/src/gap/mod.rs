@@ -79,7 +79,7 @@ pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low,
 pub use identifiers::identifiers;
 pub use kinds::{CosmeticKind, CosmeticWeights, DiffKind, Kinds, Rules, Severity};
 pub use leaf::SHORT_CHARS;
-pub use learned::NoiseSums;
+pub use learned::{Lending, NoiseSums};
 pub use noise::{ArmNoise, Corrected, EnergyGap, Noise, correct, correct_pairs, energy_gap};
 pub use observation::{ObsGap, observation};
 pub use paths::{LOSSES_KEPT, PathLoss, general_path};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, StructArray};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
 use datafusion::common::Result;
+use fidelake_core::gap::Lending;
 use fidelake_core::stats::{CallSums, RatioSums};
 
 use super::aggregate::collecting;
@@ -38,7 +39,27 @@ pub(super) fn functions() -> Vec<Function> {
             },
             vec![DataType::Int64, NUMBER, NUMBER, NUMBER],
             DataType::Struct(fields()),
-            region,
+            |columns, ends| region(columns, None, ends),
+        ),
+        collecting(
+            Doc {
+                name: "gap_region_learned",
+                signature: "gap_region_learned(trajectory_key bigint, weight double, raw double, reliability double, api varchar, noise_sim double, noise_real double) -> struct<gap, se, low, high, calls, trajectories>",
+                doc: "As gap_region, for calls of which some borrow the noise of an arm from others: noise_sim and noise_real are the means of a call's own repeats (the *_noise_* columns of call_gaps). The gap is the same; the trajectories that lent to the region's borrowers carry the error of what they lent, so that the interval is wide enough.",
+                example: "SELECT gap_region_learned(k, 1.0, 0.5, 1.0, 'a', NULL, NULL)['gap'] AS gap FROM (VALUES (1), (2)) AS t(k)",
+                gives: "0.5",
+            },
+            vec![
+                DataType::Int64,
+                NUMBER,
+                NUMBER,
+                NUMBER,
+                DataType::Utf8,
+                NUMBER,
+                NUMBER,
+            ],
+            DataType::Struct(fields()),
+            |columns, ends| region(columns, Some(&columns[4..]), ends),
         ),
     ]
 }
@@ -78,21 +99,43 @@ fn fields() -> Fields {
     ])
 }
 
-fn region(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
+/// `noise`: API, own noise of sim and of real.
+fn region(columns: &[ArrayRef], noise: Option<&[ArrayRef]>, ends: &[usize]) -> Result<ArrayRef> {
+    let noise = noise.map(|noise| {
+        let apis = noise[0].as_string::<i32>();
+        let own = [1, 2].map(|arm| noise[arm].as_primitive::<Float64Type>());
+        move |row: usize| {
+            let own = own.map(|arm| arm.is_valid(row).then(|| arm.value(row)));
+            (
+                if apis.is_valid(row) {
+                    apis.value(row)
+                } else {
+                    ""
+                },
+                own,
+            )
+        }
+    });
     let keys = columns[0].as_primitive::<Int64Type>();
     let known = rows(&columns[1..]);
     let mut numbers: [Vec<Option<f64>>; 4] = Default::default();
     let mut counts: [Vec<i64>; 2] = Default::default();
     for group in ends.windows(2) {
         let mut clusters: HashMap<i64, CallSums> = HashMap::new();
+        let mut lending = Lending::default();
         let mut calls = 0i64;
         for (row, weight, raw, reliability) in (group[0]..group[1]).filter_map(&known) {
             clusters
                 .entry(keys.value(row))
                 .or_default()
                 .add(weight, raw, reliability);
+            if let Some(noise) = &noise {
+                let (api, own) = noise(row);
+                lending.add(keys.value(row), api, weight, reliability, own);
+            }
             calls += 1;
         }
+        lending.charge(&mut clusters);
         let mut sums = RatioSums::default();
         for cluster in clusters.values() {
             sums.add(cluster);

@@ -22,46 +22,53 @@ pub(super) fn sql(dimension: Dimension, by: &[String], view: &str, filter: Optio
         None => view.to_owned(),
     };
     match dimension {
-        Dimension::Obs => region(
-            &by,
-            &from,
-            "weight",
-            "obs_raw",
-            "obs_reliability",
-            "count(*)",
-        ),
-        Dimension::Act => region(
-            &by,
-            &from,
-            "weight",
-            "act_raw",
-            "act_reliability",
-            "count(*)",
-        ),
+        Dimension::Obs => region(&by, &from, "obs", &of_calls("obs")),
+        Dimension::Act => region(&by, &from, "act", &of_calls("act")),
         // One row, one weight per trajectory.
-        Dimension::Rew => region(
-            &by,
-            &from,
-            "1.0",
-            "rew_raw",
-            "rew_reliability",
-            "sum(calls)",
-        ),
+        Dimension::Rew => {
+            let gap = "gap_region(trajectory_key, 1.0, rew_raw, rew_reliability)";
+            region(&by, &from, "rew", &Region::new("1.0", "sum(calls)", gap))
+        }
         Dimension::Trans => transition(&by, &from),
         Dimension::All => all(&by, &from),
     }
 }
 
-fn region(by: &str, from: &str, weight: &str, raw: &str, reliability: &str, calls: &str) -> String {
+/// How the rows of a dimension are weighed, counted and summed up.
+struct Region {
+    weight: &'static str,
+    calls: &'static str,
+    gap: String,
+}
+
+impl Region {
+    fn new(weight: &'static str, calls: &'static str, gap: impl Into<String>) -> Self {
+        let gap = gap.into();
+        Self { weight, calls, gap }
+    }
+}
+
+/// Calls may borrow the noise of an arm.
+fn of_calls(name: &str) -> Region {
+    let gap = format!(
+        "gap_region_learned(
+            trajectory_key, weight, {name}_raw, {name}_reliability, api, {name}_noise_sim, {name}_noise_real
+        )"
+    );
+    Region::new("weight", "count(*)", gap)
+}
+
+fn region(by: &str, from: &str, name: &str, region: &Region) -> String {
+    let Region { weight, calls, gap } = region;
     format!(
         "SELECT {by}, calls, measured, trajectories, amount, r['gap'] AS gap, r['low'] AS low, r['high'] AS high
 FROM (
     SELECT {by},
         CAST({calls} AS BIGINT) AS calls,
-        count({raw}) AS measured,
-        count(DISTINCT CASE WHEN {raw} IS NOT NULL THEN trajectory_key END) AS trajectories,
-        exact_sum({weight} * {raw}) AS amount,
-        gap_region(trajectory_key, {weight}, {raw}, {reliability}) AS r
+        count({name}_raw) AS measured,
+        count(DISTINCT CASE WHEN {name}_raw IS NOT NULL THEN trajectory_key END) AS trajectories,
+        exact_sum({weight} * {name}_raw) AS amount,
+        {gap} AS r
     FROM {from}
     GROUP BY {by}
 ) AS cells"
