@@ -3,9 +3,14 @@ WITH newest AS (
     SELECT artefact_id FROM learned WHERE kind = 'volatile_paths' ORDER BY lake_version DESC LIMIT 1
 ),
 edits AS (
-    SELECT *, row_number() OVER (PARTITION BY environment, api, path ORDER BY lake_version DESC) AS place
-    FROM volatile_paths
-    WHERE edited
+    SELECT *
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY environment, api, path ORDER BY lake_version DESC) AS place
+        FROM volatile_paths
+        WHERE edited
+    )
+    -- `learned` takes an edit back.
+    WHERE place = 1 AND class IS DISTINCT FROM 'learned'
 ),
 learned_now AS (
     SELECT v.*
@@ -20,4 +25,3 @@ LEFT ANTI JOIN edits
 UNION ALL
 SELECT environment, api, path, class, trajectories_sim, trajectories_real, trajectories_repeated, edited
 FROM edits
-WHERE place = 1

@@ -16,7 +16,7 @@ use crate::report::OutputFormat;
 #[derive(Debug, Args)]
 pub(crate) struct LearnArgs {
     /// Set by hand how a path of answers is compared (class form, tolerant, exact,
-    /// text or ignore); it stays when everything is learned anew
+    /// text or ignore; learned takes it back); it stays when everything is learned anew
     #[arg(long, num_args = 4, value_names = ["ENVIRONMENT", "API", "PATH", "CLASS"])]
     set: Vec<String>,
 }
@@ -38,8 +38,12 @@ pub(crate) async fn run(
         let version = edit(&mut lake, guard, &correction, &meter).await;
         meter.finish();
         let version = version?;
+        let how = match class.as_str() {
+            "learned" => "as it was learned".to_owned(),
+            class => format!("as {class}"),
+        };
         printer.data(&format!(
-            "{path} of {api} is compared as {class}\nlake version {version}"
+            "{path} of {api} is compared {how}\nlake version {version}"
         ))?;
         return Ok(Status::Done);
     }

@@ -299,6 +299,23 @@ fn what_is_learned_touches_those_without_repeats_and_edits_stay() {
         json!([{"path": "$.tags", "class": "ignore"}])
     );
     assert_eq!(profiled(&place)["trajectories"], 18);
+    // An edit can be taken back, and made again.
+    place.done(&["learn", "--set", "shop", "get", "$.tags", "learned"]);
+    let edits = "SELECT count(*) AS n FROM volatile_paths_now WHERE edited";
+    assert_eq!(ask(&place, edits)[0]["n"], 0);
+    let path = "SELECT class FROM volatile_paths_now WHERE path = '$.tags'";
+    assert_eq!(ask(&place, path)[0]["class"], Value::Null);
+    place.done(&["learn", "--set", "shop", "get", "$.tags", "ignore"]);
+    assert_eq!(ask(&place, edits)[0]["n"], 1);
+    let unknown = place.done(&["learn", "--set", "shop", "got", "$.tags", "ignore"]);
+    assert!(
+        unknown
+            .stderr
+            .contains("no call of got in environment shop"),
+        "{}",
+        unknown.stderr
+    );
+    assert_eq!(profiled(&place)["trajectories"], 0);
     // What people say holds before what was learned, whatever its scope.
     let rules = place.lake().join("_fidelake/rules.toml");
     let said = "version = 1\n[[path]]\npath = \"$..id\"\nrule = \"class=exact\"\n";
@@ -364,4 +381,96 @@ fn rules_of_a_lake_touch_what_they_name() {
         "{}",
         ran.stderr
     );
+    for (said, wrong) in [
+        (
+            "path = \"$.a\"\nrule = [\n  \"class=form\",\n  \"sets\",\n]\n",
+            "rules.toml:6: ",
+        ),
+        (
+            "path = \"$.a\"\nrule = [\"set\", \"multiset\"]\n",
+            "rules.toml:4: \"multiset\" and \"set\" both say how elements are paired",
+        ),
+        (
+            "path = \"$.a\"\napi = \"\"\nrule = \"set\"\n",
+            "rules.toml:4: an empty name matches nothing",
+        ),
+    ] {
+        std::fs::write(&rules, format!("version = 1\n[[path]]\n{said}")).unwrap();
+        let ran = place.run(&["profile"]);
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.contains(wrong), "{}", ran.stderr);
+    }
+}
+
+/// Profiles made step by step look at what is new only; the numbers must be those of
+/// a lake that got everything at once.
+#[test]
+fn step_by_step_gives_what_all_at_once_gives() {
+    let text = std::fs::read_to_string("sample_data/airline_probe.jsonl").unwrap();
+    let runs: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let number = |run: &Value| {
+        let id = run["trajectory_id"].as_str().unwrap();
+        runs.iter()
+            .filter(|other| other["trajectory_id"].as_str().unwrap() < id)
+            .count()
+            / 4
+    };
+    // Before the third step no hash of a state is seen on both arms. From then on they
+    // are compared, which touches every trajectory of the environment.
+    let own_states = |run: &Value, step: usize| {
+        let mut run = run.clone();
+        let arm = run["arm"].as_str().unwrap().to_owned();
+        let calls = run["calls"].as_array_mut().unwrap();
+        for call in calls.iter_mut().filter(|_| step < 2) {
+            let hash = call["state_hash"].as_str().unwrap();
+            call["state_hash"] = format!("{arm}-{hash}").into();
+        }
+        run
+    };
+    let step_of = |run: &Value| match (number(run), run["repeat"].as_i64().unwrap()) {
+        (0..=4, 0) => 0,
+        (5..=6, _) => 1,
+        (7, _) | (1, 1) => 2,
+        (8..=9, _) | (2, 1) => 3,
+        _ => 4,
+    };
+    let (stepwise, whole) = (Place::new(), Place::new());
+    let mut computed = Vec::new();
+    for step in 0..5 {
+        let lines: String = runs
+            .iter()
+            .filter(|run| step_of(run) == step)
+            .map(|run| format!("{}\n", own_states(run, step)))
+            .collect();
+        let name = format!("{step}.jsonl");
+        stepwise.write(&name, &lines);
+        whole.write(&name, &lines);
+        stepwise.import(&[&name]);
+        if step == 4 {
+            // Files of earlier steps are rewritten: all trajectories are looked at.
+            stepwise.done(&["compact"]);
+        }
+        computed.push(profiled(&stepwise)["trajectories"].as_i64().unwrap());
+    }
+    whole.import(&["0.jsonl", "1.jsonl", "2.jsonl", "3.jsonl", "4.jsonl"]);
+    profiled(&whole);
+    // Five new; two new; one new and six that compare their states from now on and one
+    // of them with a repeat; two new and one with a repeat; the rest.
+    assert_eq!(computed[..4], [5, 2, 8, 3]);
+    for table in ["call_gaps_now", "profiles_now"] {
+        let sql = format!(
+            "SELECT * EXCEPT (generation) FROM {table} ORDER BY environment, trajectory_key{}",
+            if table == "call_gaps_now" {
+                ", slot"
+            } else {
+                ""
+            }
+        );
+        let (a, b) = (ask(&stepwise, &sql), ask(&whole, &sql));
+        assert!(!a.is_empty());
+        assert_eq!(a, b, "{table}");
+    }
 }

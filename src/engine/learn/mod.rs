@@ -56,7 +56,7 @@ pub async fn learn(
         lake_version: base,
         ..LearnReport::default()
     };
-    if super::profile::count(&engine, "SELECT count(*) FROM profiles").await? == 0 {
+    if engine.count("SELECT count(*) FROM profiles").await? == 0 {
         let what = "there is no profile to learn from yet: run `fidelake profile` first";
         return Err(EngineError::NothingToProfile(what.into()));
     }
@@ -107,6 +107,12 @@ pub async fn edit(
 ) -> EngineResult<i64> {
     edit.check()?;
     let engine = Engine::open(lake, &At::Newest).await?;
+    if !edit.has_calls(&engine).await? {
+        progress.say(&format!(
+            "the lake has no call of {} in environment {} yet: this waits for some",
+            edit.api, edit.environment
+        ));
+    }
     if edit.holds(&engine).await? {
         return Ok(engine.version().version);
     }
@@ -117,7 +123,8 @@ pub async fn edit(
         hash: hash(&rows)?,
         rows,
     };
-    let id = format!("edit-{}", artefact.hash);
+    // Of the version, too: an edit may be taken back and made again.
+    let id = format!("edit-{}-{}", engine.version().version, artefact.hash);
     let command = format!(
         "fidelake learn --set {} {} {} {}",
         edit.environment, edit.api, edit.path, edit.class

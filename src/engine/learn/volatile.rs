@@ -12,7 +12,6 @@ use fidelake_core::model::Arm;
 
 use crate::engine::error::{EngineError, EngineResult};
 use crate::engine::functions::Settings;
-use crate::engine::profile;
 use crate::engine::range::{calls_per_range, name_range, ranges};
 use crate::engine::session::Engine;
 use crate::engine::settings::{self, texts};
@@ -85,7 +84,6 @@ struct Repeated {
     settings: Arc<Settings>,
     /// Of the whole lake.
     trajectories: u64,
-    schema: SchemaRef,
     rows: RecordBatch,
     ranges: Vec<std::ops::Range<usize>>,
 }
@@ -96,13 +94,12 @@ impl Repeated {
         let engine = engine.fork(&settings).await?;
         let (schema, rows) = engine.query(REPEATED).await?;
         let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
-        let trajectories = profile::count(&engine, "SELECT count(*) FROM trajectories").await?;
+        let trajectories = engine.count("SELECT count(*) FROM trajectories").await?;
         let ranges = ranges(&rows, calls_per_range(lake).await?);
         Ok(Self {
             engine,
             settings,
             trajectories,
-            schema,
             rows,
             ranges,
         })
@@ -122,7 +119,7 @@ impl Repeated {
             }
             let rows = self.rows.slice(range.start, range.len());
             let engine = self.engine.fork(&self.settings).await?;
-            name_range(&engine, &self.schema, rows, self.trajectories).await?;
+            name_range(&engine, rows, self.trajectories).await?;
             for batch in engine.query(sql).await?.1 {
                 found(batch)?;
             }
@@ -275,6 +272,13 @@ fn table_rows(found: &Found) -> EngineResult<RecordBatch> {
     Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(LakeError::from)?)
 }
 
+/// The class of an edit that takes an earlier one back.
+const TAKEN_BACK: &str = "learned";
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// A correction by hand.
 #[derive(Clone, Debug)]
 pub struct Edit {
@@ -284,7 +288,7 @@ pub struct Edit {
     pub api: String,
     /// The path, as in `volatile_paths`.
     pub path: String,
-    /// form, tolerant, exact, text or ignore.
+    /// form, tolerant, exact, text or ignore; `learned` takes an earlier edit back.
     pub class: String,
 }
 
@@ -307,27 +311,42 @@ impl Edit {
         Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(LakeError::from)?)
     }
 
-    /// Whether it was made already.
+    /// Whether it changes nothing.
     pub(super) async fn holds(&self, engine: &Engine) -> EngineResult<bool> {
-        let text = |value: &str| value.replace('\'', "''");
+        let is = match self.class.as_str() {
+            TAKEN_BACK => "count(*) = 0".to_owned(),
+            class => format!("count(*) FILTER (WHERE class = {}) > 0", quoted(class)),
+        };
         let sql = format!(
-            "SELECT 1 FROM volatile_paths_now WHERE edited AND environment = '{}' AND api = '{}' AND path = '{}' AND class = '{}'",
-            text(&self.environment),
-            text(&self.api),
-            text(&self.path),
-            text(&self.class)
+            "SELECT CAST({is} AS BIGINT) FROM volatile_paths_now WHERE edited AND environment = {} AND api = {} AND path = {}",
+            quoted(&self.environment),
+            quoted(&self.api),
+            quoted(&self.path),
         );
-        let (_, rows) = engine.query(&sql).await?;
-        Ok(rows.iter().any(|batch| batch.num_rows() > 0))
+        Ok(engine.count(&sql).await? > 0)
+    }
+
+    /// Whether the lake has a call that it could be about.
+    pub(super) async fn has_calls(&self, engine: &Engine) -> EngineResult<bool> {
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM calls WHERE environment = {} AND name = {} LIMIT 1)",
+            quoted(&self.environment),
+            quoted(&self.api),
+        );
+        Ok(engine.count(&sql).await? > 0)
     }
 
     /// Checks path and class.
     pub(super) fn check(&self) -> EngineResult<()> {
-        use fidelake_core::gap::{PathRule, PathRules};
+        use fidelake_core::gap::{PathRule, PathRules, RuleAction};
 
-        let Some(action) = settings::class_action(&self.class) else {
+        let action = match self.class.as_str() {
+            TAKEN_BACK => Some(RuleAction::Ignore),
+            class => settings::class_action(class),
+        };
+        let Some(action) = action else {
             return Err(EngineError::Rules(format!(
-                "there is no class {:?}; there are form, tolerant, exact, text and ignore",
+                "there is no class {:?}; there are form, tolerant, exact, text and ignore, and learned to take an edit back",
                 self.class
             )));
         };

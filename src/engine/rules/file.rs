@@ -35,8 +35,8 @@ struct EnvironmentFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PathFile {
-    environment: Option<String>,
-    api: Option<String>,
+    environment: Option<Spanned<String>>,
+    api: Option<Spanned<String>>,
     path: Spanned<String>,
     rule: Spanned<Actions>,
 }
@@ -69,12 +69,13 @@ impl File {
         Ok(file)
     }
 
-    pub(super) fn said(self) -> Result<Said, Wrong> {
+    /// `text` is the file: places of single actions are looked up in it.
+    pub(super) fn said(self, text: &str) -> Result<Said, Wrong> {
         let environments = self.environment.into_iter();
         let tools = environments.map(EnvironmentFile::tools);
         let mut paths = Vec::new();
         for path in self.path {
-            paths.extend(path.rules()?);
+            paths.extend(path.rules(text)?);
         }
         Ok(Said {
             declared: Declared {
@@ -86,8 +87,13 @@ impl File {
 }
 
 impl PathFile {
-    fn rules(self) -> Result<Vec<PathRule>, Wrong> {
-        let place = self.rule.span().start;
+    fn rules(self, text: &str) -> Result<Vec<PathRule>, Wrong> {
+        let span = self.rule.span();
+        let place = span.start;
+        let place_of = |action: &str| {
+            let spelled = text.get(span.clone()).unwrap_or_default();
+            place + spelled.find(action).unwrap_or(0)
+        };
         let actions = match self.rule.into_inner() {
             Actions::One(action) => vec![action],
             Actions::Several(actions) => actions,
@@ -96,14 +102,22 @@ impl PathFile {
             let what = "rule names no action: ignore, set, multiset, key_by=FIELD, precision=X, class=NAME or cosmetic=W";
             return Err((place, what.to_owned()));
         }
-        let any = || "*".to_owned();
-        let (environment, api) = (
-            self.environment.unwrap_or_else(any),
-            self.api.unwrap_or_else(any),
-        );
-        let mut rules = Vec::new();
-        for action in actions {
-            let action = RuleAction::parse(&action).map_err(|e| (place, e.to_string()))?;
+        let scope = |name: Option<Spanned<String>>| match name {
+            Some(name) => not_empty(name).map(Spanned::into_inner),
+            None => Ok("*".to_owned()),
+        };
+        let (environment, api) = (scope(self.environment)?, scope(self.api)?);
+        let mut rules: Vec<PathRule> = Vec::new();
+        let mut kinds: Vec<(&str, String)> = Vec::new();
+        for spelled in actions {
+            let place = place_of(&spelled);
+            let action = RuleAction::parse(&spelled).map_err(|e| (place, e.to_string()))?;
+            let kind = decides(&action);
+            if let Some((_, other)) = kinds.iter().find(|(known, _)| *known == kind) {
+                let what = format!("{spelled:?} and {other:?} both say {kind}: keep one");
+                return Err((place, what));
+            }
+            kinds.push((kind, spelled));
             let rule = PathRule::new(self.path.get_ref().as_str(), action);
             rules.push(rule.within(environment.as_str(), api.as_str()));
         }
@@ -137,7 +151,27 @@ impl EnvironmentFile {
     }
 }
 
+/// What an action decides: only one of a rule can decide it.
+fn decides(action: &RuleAction) -> &'static str {
+    match action {
+        RuleAction::Ignore => "whether it counts",
+        RuleAction::Array(_) => "how elements are paired",
+        RuleAction::Precision(_) => "how exact numbers are",
+        RuleAction::Class(_) => "how values are compared",
+        RuleAction::Cosmetic(_) => "what a difference weighs",
+    }
+}
+
+fn not_empty(text: Spanned<String>) -> Result<Spanned<String>, Wrong> {
+    if text.get_ref().is_empty() {
+        let what = "an empty name matches nothing: write a name, a pattern, or leave it out";
+        return Err((text.span().start, what.to_owned()));
+    }
+    Ok(text)
+}
+
 fn pattern(text: Spanned<String>) -> Result<glob::Pattern, Wrong> {
+    let text = not_empty(text)?;
     glob::Pattern::new(text.get_ref()).map_err(|e| {
         let message = format!("{:?} is no pattern: {}", text.get_ref(), e.msg);
         (text.span().start, message)

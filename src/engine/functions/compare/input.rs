@@ -5,7 +5,7 @@ use arrow::array::{
     StringViewArray,
 };
 use arrow::datatypes::{Float64Type, Int32Type, Int64Type};
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_err};
 use fidelake_core::gap::{Firsts, RunCall, StateAfter};
 use fidelake_core::json::key::Key;
 use fidelake_core::model::Arm;
@@ -37,10 +37,14 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn new(columns: &[ArrayRef]) -> Result<Self> {
         let int = |at: usize| columns[at].as_primitive::<Int32Type>().clone();
+        let arms = texts(&columns[2])?;
+        if let Some(other) = arms.iter().flatten().find(|arm| Arm::parse(arm).is_none()) {
+            return exec_err!("compare_runs: there is no arm {other:?}; there are sim and real");
+        }
         Ok(Self {
             environment: texts(&columns[0])?,
             trajectory: columns[1].as_primitive::<Int64Type>().clone(),
-            arm: texts(&columns[2])?,
+            arm: arms,
             place: [3, 4, 5].map(int),
             name: texts(&columns[6])?,
             key: texts(&columns[7])?,
