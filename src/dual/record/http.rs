@@ -43,6 +43,10 @@ const HOP_BY_HOP: [&str; 8] = [
     "upgrade",
 ];
 
+/// A request up to this size is read whole before it is sent: so it is in the
+/// journal even if the server cannot be reached.
+const SMALL: u64 = 1 << 20;
+
 /// After Ctrl-C answers that are on their way have so long.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -161,7 +165,7 @@ impl Proxy {
     /// # Errors
     /// If the system gives no signals.
     pub async fn serve(self) -> Result<(), RecordError> {
-        let mut signals = Signals::listen().map_err(|source| RecordError::Io {
+        let mut signals = Signals::for_server().map_err(|source| RecordError::Io {
             what: "signals".into(),
             source,
         })?;
@@ -220,22 +224,28 @@ impl Shared {
         let given = text(&SESSION);
         let known = given.as_ref().map(|id| self.session(id));
         let exchange = Arc::new(Exchange::new(text(&TRAJECTORY), known.clone()));
-        let copy = if is_endpoint && parts.method == Method::POST {
-            Copy::Request(Whole::default())
-        } else {
-            Copy::Nothing
-        };
+        let recorded = is_endpoint && parts.method == Method::POST;
+        let small = body.size_hint().upper().is_some_and(|size| size <= SMALL);
         let mut upstream = self
             .upstream
             .client
             .request(parts.method.clone(), target)
             .headers(passed_on(&parts.headers));
-        if !body.is_end_stream() {
-            upstream = upstream.body(reqwest::Body::wrap(Tee::new(
-                body,
-                copy,
-                Arc::clone(&exchange),
-            )));
+        if recorded && small {
+            let Ok(whole) = body.collect().await else {
+                return refusal(StatusCode::BAD_REQUEST, "the request broke off");
+            };
+            let bytes = whole.to_bytes();
+            exchange.asked(Whole::of(&bytes));
+            upstream = upstream.body(bytes);
+        } else if !body.is_end_stream() {
+            let copy = if recorded {
+                Copy::Request(Whole::default())
+            } else {
+                Copy::Nothing
+            };
+            let tee = Tee::new(body, copy, Arc::clone(&exchange));
+            upstream = upstream.body(reqwest::Body::wrap(tee));
         }
         let answer = match upstream.send().await {
             Ok(answer) => answer,

@@ -24,8 +24,17 @@ pub(super) struct Signals {
 impl Signals {
     /// From now on signals do not end this process. Those that are ignored already
     /// (`nohup`) stay ignored, here and in the command.
-    pub(super) fn listen() -> std::io::Result<Self> {
-        let ignored = ignored();
+    pub(super) fn for_command() -> std::io::Result<Self> {
+        Self::listen(ignored())
+    }
+
+    /// The same without a command: a shell starts what runs in the background with
+    /// Ctrl-C ignored, but whoever sends it to a proxy means it.
+    pub(super) fn for_server() -> std::io::Result<Self> {
+        Self::listen(ignored() & !(1 << (SignalKind::interrupt().as_raw_value() - 1)))
+    }
+
+    fn listen(ignored: u64) -> std::io::Result<Self> {
         let (send, coming) = mpsc::unbounded_channel();
         for (kind, name) in PASSED {
             if ignored & (1 << (kind.as_raw_value() - 1)) != 0 {

@@ -38,7 +38,7 @@ pub async fn stdio(journal: &Arc<Journal>, command: &[OsString]) -> Result<u8, R
     let (from_client, to_client) = (ours(io::stdin())?, ours(io::stdout())?);
     let (child_reads, to_server) = io::pipe().map_err(start)?;
     let (from_server, child_writes) = io::pipe().map_err(start)?;
-    let mut signals = Signals::listen().map_err(start)?;
+    let mut signals = Signals::for_command().map_err(start)?;
     let mut child = {
         // Our copies of the child's ends close with the builder.
         let mut builder = Command::new(&name);

@@ -32,6 +32,12 @@ pub(super) struct Whole {
 }
 
 impl Whole {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut whole = Self::default();
+        whole.feed(bytes);
+        whole
+    }
+
     fn feed(&mut self, piece: &[u8]) {
         if self.over == 0 && self.bytes.len() + piece.len() <= MAX_LINE {
             self.bytes.extend_from_slice(piece);
