@@ -272,6 +272,11 @@ fn answers_pass_through_and_become_trajectories() {
     assert!(gone.head.starts_with("http/1.1 502"), "{}", gone.head);
     let ran = recorder.stop("-INT");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("recorded 5 calls in 3 trajectory runs"),
+        "{}",
+        ran.stderr
+    );
     let lake = place.lake();
     let rows = query(
         &lake,
@@ -378,4 +383,12 @@ fn a_running_recorder_gives_what_has_ended() {
     assert_eq!(number(&place.lake(), count), 1);
     assert_eq!(recorder.stop("-TERM").code, Some(0));
     assert_eq!(number(&place.lake(), count), 2);
+    let ends = "SELECT count(DISTINCT termination) FROM runs WHERE termination IS NOT NULL";
+    assert_eq!(number(&place.lake(), ends), 2);
+    // A recorder with nothing but sessions that its clients left open.
+    let recorder = Running::recorder(&place, &to, &[]);
+    let through = authority(&recorder.address).to_owned();
+    ask(&through, "POST", "/mcp", &two, &call(1, "{}"));
+    assert_eq!(recorder.stop("-TERM").code, Some(0));
+    assert_eq!(number(&place.lake(), count), 3);
 }

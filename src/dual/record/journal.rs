@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fidelake_core::mask::Mode;
@@ -63,7 +63,8 @@ struct State {
     names: usize,
     files: u64,
     sessions: u64,
-    live: Vec<Weak<Session>>,
+    /// Sessions that have not ended, as far as was looked.
+    live: Vec<Arc<Session>>,
     totals: Totals,
     failing: bool,
 }
@@ -125,11 +126,11 @@ impl Journal {
     /// Ends every session that is left and gives the folder free for folding.
     pub fn close(&self, termination: &str) {
         let live = std::mem::take(&mut self.state().live);
-        for session in live.iter().filter_map(Weak::upgrade) {
+        for session in live {
             session.finish(termination);
         }
         let mut state = self.state();
-        if state.totals.runs == 0 && state.lock.is_some() {
+        if state.files == 0 && state.lock.is_some() {
             // Nothing was said: nothing stays behind.
             let _ = std::fs::remove_file(self.folder.join("lock"));
             let _ = std::fs::remove_dir(&self.folder);
@@ -145,7 +146,7 @@ impl Journal {
             n => format!("{}-s{n}", self.id),
         };
         let session = Arc::new(Session::new(Arc::clone(self), id, transport));
-        state.live.push(Arc::downgrade(&session));
+        state.live.push(Arc::clone(&session));
         session
     }
 
@@ -206,18 +207,14 @@ impl Journal {
     }
 
     fn sync(&self) {
-        let mut live = Vec::new();
-        self.state().live.retain(|session| match session.upgrade() {
-            Some(session) => {
-                live.push(session);
-                true
-            }
-            None => false,
-        });
-        live.retain(|session| !session.ended());
+        // A session takes this lock while it holds its own, so never the other way round.
+        let all = self.state().live.clone();
+        let (live, ended): (Vec<_>, Vec<_>) = all.into_iter().partition(|s| !s.ended());
         for file in live.iter().flat_map(|session| session.unsynced()) {
             let _ = file.sync_data();
         }
+        let gone = |session: &Arc<Session>| ended.iter().any(|other| Arc::ptr_eq(other, session));
+        self.state().live.retain(|session| !gone(session));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
