@@ -130,7 +130,7 @@ async fn serve(
     journal: &Arc<Journal>,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
-    let proxy = Proxy::bind(address, upstream, Arc::clone(journal)).await?;
+    let proxy = Proxy::bind(address, upstream, Arc::clone(journal))?;
     if !address.ip().is_loopback() {
         printer.say(&format!(
             "fidelake: whoever reaches {address} reaches the server behind it"

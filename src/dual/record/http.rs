@@ -17,6 +17,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use url::{Host, Url};
 
 use super::error::RecordError;
@@ -107,7 +108,7 @@ impl Upstream {
 /// A proxy that listens.
 #[derive(Debug)]
 pub struct Proxy {
-    listener: TcpListener,
+    listener: std::net::TcpListener,
     shared: Arc<Shared>,
 }
 
@@ -131,7 +132,7 @@ impl Proxy {
     ///
     /// # Errors
     /// If the address is taken, or is not of this machine.
-    pub async fn bind(
+    pub fn bind(
         address: SocketAddr,
         upstream: Upstream,
         journal: Arc<Journal>,
@@ -140,7 +141,8 @@ impl Proxy {
             address: address.to_string(),
             source,
         };
-        let listener = TcpListener::bind(address).await.map_err(fail)?;
+        let listener = std::net::TcpListener::bind(address).map_err(fail)?;
+        listener.set_nonblocking(true).map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
         Ok(Self {
             listener,
@@ -165,15 +167,32 @@ impl Proxy {
     /// # Errors
     /// If the system gives no signals.
     pub async fn serve(self) -> Result<(), RecordError> {
-        let mut signals = Signals::for_server().map_err(|source| RecordError::Io {
-            what: "signals".into(),
+        let (done, ended) = oneshot::channel();
+        // One thread: a call passes through several tasks, and waking another
+        // thread for each of them costs more than all that they do.
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            let served = runtime.and_then(|runtime| runtime.block_on(self.run()));
+            let _ = done.send(served);
+        });
+        // The thread always answers, unless it could not be started.
+        let served = ended.await.map_err(std::io::Error::other).flatten();
+        served.map_err(|source| RecordError::Io {
+            what: "the proxy".into(),
             source,
-        })?;
+        })
+    }
+
+    async fn run(self) -> std::io::Result<()> {
+        let listener = TcpListener::from_std(self.listener)?;
+        let mut signals = Signals::for_server()?;
         let http = hyper::server::conn::http1::Builder::new();
         let graceful = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
+                accepted = listener.accept() => accepted,
                 _ = signals.next() => break,
             };
             let stream = match accepted {
@@ -196,7 +215,7 @@ impl Proxy {
                 let _ = connection.await;
             });
         }
-        drop(self.listener);
+        drop(listener);
         tokio::select! {
             () = graceful.shutdown() => {}
             () = tokio::time::sleep(GRACE) => {}
