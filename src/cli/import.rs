@@ -24,16 +24,26 @@ enum From {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum ArmArg {
+pub(super) enum ArmArg {
     Sim,
     Real,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum MaskArg {
+pub(super) enum MaskArg {
     Off,
     Secrets,
     All,
+}
+
+impl MaskArg {
+    pub(super) const fn mode(self) -> Mode {
+        match self {
+            Self::Off => Mode::Off,
+            Self::Secrets => Mode::Secrets,
+            Self::All => Mode::All,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -90,11 +100,7 @@ pub(crate) async fn run(
             ArmArg::Sim => Arm::Sim,
             ArmArg::Real => Arm::Real,
         }),
-        mask: match args.mask {
-            MaskArg::Off => Mode::Off,
-            MaskArg::Secrets => Mode::Secrets,
-            MaskArg::All => Mode::All,
-        },
+        mask: args.mask.mode(),
         on_conflict: match args.on_conflict {
             ConflictArg::Reject => OnConflict::Reject,
             ConflictArg::NextRepeat => OnConflict::NextRepeat,
@@ -139,7 +145,7 @@ fn command(paths: &[PathBuf]) -> String {
     words.join(" ")
 }
 
-fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
     let counts = &report.counts;
     let json = serde_json::to_value(counts)?;
     match printer.format() {

@@ -10,6 +10,7 @@ mod learn;
 mod log;
 mod printer;
 mod profile;
+mod record;
 mod repair;
 mod schema;
 mod shell;
@@ -39,6 +40,8 @@ pub enum Status {
     Usage,
     /// Done, but a gate says no.
     Gate,
+    /// As the command ended that this one stood before.
+    Passed(u8),
 }
 
 impl From<Status> for ExitCode {
@@ -48,6 +51,7 @@ impl From<Status> for ExitCode {
             Status::Failed => 1,
             Status::Usage => 2,
             Status::Gate => 3,
+            Status::Passed(code) => code,
         })
     }
 }
@@ -149,6 +153,8 @@ pub(crate) struct UsageError(pub(crate) String);
 enum Command {
     /// Get trajectories from files into the lake
     Import(import::ImportArgs),
+    /// Record what an agent and its MCP server say to each other
+    Record(record::RecordArgs),
     /// Compare the arms: gaps per call, profiles per trajectory
     Profile(profile::ProfileArgs),
     /// Learn from repeats how much the arms differ from themselves
@@ -206,6 +212,7 @@ pub fn main() -> ExitCode {
     let result = runtime.block_on(async {
         match &cli.command {
             Command::Import(args) => import::run(args, global, &printer).await,
+            Command::Record(args) => record::run(args, global, &printer).await,
             Command::Profile(args) => profile::run(args, global, &printer).await,
             Command::Learn(args) => learn::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,

@@ -3,7 +3,10 @@
 //!
 //! A file is one session, or several: `initialize` begins a new one. Calls are
 //! paired by JSON-RPC id among the requests still open. Every line that is no
-//! call or answer is kept as a message, noise included.
+//! call or answer is kept as a message, noise included. Lines with `mark` are the
+//! recorder's: they name the run that follows, and say how it ended.
+
+pub(crate) mod mark;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,9 +21,17 @@ use super::native::text;
 use super::reject::{Reason, Reject};
 use super::run::{Answer, Call, Content, Message, Run};
 use super::time::Time;
+use mark::{Begin, Mark};
+
+/// What a line of traffic may say beside `ts`, `dir` and `raw`, and what is read from it.
+const READ: &[&str] = &["ts", "dir", "raw", "status", "answers", "transport_error"];
 
 /// Whether an object is a line of recorded traffic.
 pub(crate) fn is_wire(root: Node<'_>) -> bool {
+    is_traffic(root) || Mark::of(root).is_some()
+}
+
+fn is_traffic(root: Node<'_>) -> bool {
     root.get("raw")
         .is_some_and(|raw| raw.kind() == Kind::String)
         && root
@@ -81,10 +92,24 @@ pub(crate) fn read(
         .collect();
     let mut session = Session::default();
     for (line, inner) in &lines {
+        match Mark::of(*line) {
+            Some(Mark::Begin(begin)) => {
+                if session.lines > 0 {
+                    std::mem::take(&mut session).finish(context, sink);
+                }
+                session.begin(begin, *line);
+                continue;
+            }
+            Some(Mark::End(how)) => {
+                session.end(how, *line);
+                continue;
+            }
+            None => {}
+        }
         let starts = inner
             .as_ref()
             .is_some_and(|doc| doc.root().get_str("method") == Some("initialize"));
-        if starts && session.lines > 0 {
+        if starts && session.lines > 0 && session.begin.is_none() {
             std::mem::take(&mut session).finish(context, sink);
         }
         session.line(*line, inner.as_ref().map(Doc::root));
@@ -115,6 +140,8 @@ enum Asked {
 #[derive(Default)]
 struct Session<'d> {
     lines: usize,
+    begin: Option<Begin<'d>>,
+    termination: Option<&'d str>,
     hash_parts: Vec<&'d str>,
     server: Option<&'d str>,
     version: Option<String>,
@@ -132,6 +159,22 @@ struct Session<'d> {
 }
 
 impl<'d> Session<'d> {
+    fn begin(&mut self, begin: Begin<'d>, line: Node<'d>) {
+        self.lines += 1;
+        // Two recordings of the same traffic are two runs.
+        self.hash_parts.push(line.raw());
+        self.first = line.get("ts").and_then(Time::of);
+        self.begin = Some(begin);
+    }
+
+    fn end(&mut self, how: &'d str, line: Node<'d>) {
+        self.hash_parts.push(line.raw());
+        self.termination = Some(how);
+        if let Some(time) = line.get("ts").and_then(Time::of) {
+            self.last = Some(time);
+        }
+    }
+
     fn line(&mut self, line: Node<'d>, inner: Option<Node<'d>>) {
         self.lines += 1;
         let raw = line.get_str("raw").unwrap_or_default();
@@ -157,7 +200,12 @@ impl<'d> Session<'d> {
                 }
             }
         }
-        let known = &["ts", "dir", "raw"];
+        if answered.is_none() {
+            answered = self.told(direction, line, time.as_ref());
+        }
+        if line.get("invalid_utf8").and_then(Node::as_bool) == Some(true) {
+            self.flags |= Flags::INVALID_UTF8;
+        }
         let is_call = !places.is_empty();
         self.messages.push(Message {
             role: Cow::Borrowed(if direction == "c2s" {
@@ -178,8 +226,62 @@ impl<'d> Session<'d> {
             calls: places,
             result_of: answered,
             sent_at: time,
-            extra: Extra::of(line, known),
+            extra: Extra::of(line, READ),
         });
+    }
+
+    /// The call that this line answers as HTTP tells, where no message does: a
+    /// status with a text, or the reason why nothing came.
+    fn told(
+        &mut self,
+        direction: &'d str,
+        line: Node<'d>,
+        time: Option<&Time<'d>>,
+    ) -> Option<(i32, i32)> {
+        let transport = line.get("transport_error").and_then(Node::as_bool) == Some(true);
+        let mut place = None;
+        for id in line.get_some("answers")?.elements() {
+            let Some(open) = self.take(direction, id.raw()) else {
+                continue;
+            };
+            if let Asked::Call(at) = open.asked {
+                let answer = Answer {
+                    content: line.get("raw"),
+                    is_error: Some(true),
+                    status: line.get_some("status").and_then(Node::as_i64),
+                    error_type: transport.then_some(Cow::Borrowed("transport")),
+                    ..Answer::default()
+                };
+                place = place.or(Some(self.answered(at, open.shared, answer, time)));
+            }
+        }
+        place
+    }
+
+    fn answered(
+        &mut self,
+        at: usize,
+        shared: bool,
+        mut answer: Answer<'d>,
+        time: Option<&Time<'d>>,
+    ) -> (i32, i32) {
+        let call = &mut self.calls[at];
+        let asked_at = call.started_at.as_ref().and_then(|t| t.micros);
+        if let (Some(from), Some(to)) = (asked_at, time.and_then(|t| t.micros))
+            && to >= from
+        {
+            answer.latency_ms = Some((to - from) as f64 / 1000.0);
+            answer.latency_source = Some("wire");
+        }
+        call.status = if shared {
+            // First asked, first answered: a guess.
+            CallStatus::AmbiguousResult
+        } else {
+            CallStatus::Answered
+        };
+        call.pairing = Some("id");
+        call.result = Some(answer);
+        (call.turn, call.index)
     }
 
     fn message(
@@ -260,26 +362,7 @@ impl<'d> Session<'d> {
         let result = node.get_some("result");
         let shared = asked.is_some_and(|open| open.shared);
         match asked.map(|open| open.asked) {
-            Some(Asked::Call(at)) => {
-                let mut answer = answer(node);
-                let call = &mut self.calls[at];
-                let asked_at = call.started_at.as_ref().and_then(|t| t.micros);
-                if let (Some(from), Some(to)) = (asked_at, time.and_then(|t| t.micros))
-                    && to >= from
-                {
-                    answer.latency_ms = Some((to - from) as f64 / 1000.0);
-                    answer.latency_source = Some("wire");
-                }
-                call.status = if shared {
-                    // First asked, first answered: a guess.
-                    CallStatus::AmbiguousResult
-                } else {
-                    CallStatus::Answered
-                };
-                call.pairing = Some("id");
-                call.result = Some(answer);
-                Some((call.turn, call.index))
-            }
+            Some(Asked::Call(at)) => Some(self.answered(at, shared, answer(node), time)),
             Some(Asked::Tools) => {
                 let page = result?.get_some("tools")?.elements();
                 if std::mem::replace(&mut self.tools_complete, false) {
@@ -324,15 +407,22 @@ impl<'d> Session<'d> {
 
     fn finish(self, context: &Context<'d>, sink: &mut dyn FnMut(Run<'_>, usize)) {
         let content_hash = Key::of_parts(&self.hash_parts);
-        let environment = match (context.environment, self.server) {
-            (None, Some(server)) => Cow::Borrowed(server),
+        let named = self.begin.as_ref();
+        let environment = match (context.environment, named, self.server) {
+            (None, Some(begin), _) => Cow::Borrowed(begin.environment),
+            (None, None, Some(server)) => Cow::Borrowed(server),
             _ => context.environment_or("mcp"),
         };
         let hash = content_hash.to_string();
+        let trajectory_id = match named {
+            Some(begin) => Cow::Borrowed(begin.trajectory_id),
+            None => Cow::Owned(format!("{environment}/{}", &hash[..16])),
+        };
+        let arm = context.arm.or(named.map(|begin| begin.arm));
         let run = Run {
-            trajectory_id: Cow::Owned(format!("{environment}/{}", &hash[..16])),
+            trajectory_id,
             environment,
-            arm: context.arm.unwrap_or(Arm::Real),
+            arm: arm.unwrap_or(Arm::Real),
             repeat: 0,
             content_hash,
             environment_version: self.version.map(Cow::Owned),
@@ -345,7 +435,7 @@ impl<'d> Session<'d> {
             catalog: self.tools,
             started_at: self.first,
             ended_at: self.last,
-            termination: None,
+            termination: self.termination.map(Cow::Borrowed),
             labels: None,
             extra: None,
             messages: self.messages,

@@ -55,18 +55,23 @@ impl Decider {
                     Verdict::Repeat(repeat) => {
                         // Its rows carry the repeat: make them again.
                         let span = found.span;
+                        // One record may hold several runs.
+                        let nth = slices[slice].pieces[..piece]
+                            .iter()
+                            .filter(|other| other.span == span)
+                            .count();
                         let again = Job {
                             repeat: Some(repeat),
                             ..*job
                         };
                         let out =
                             process(&again, chunk, span..span + 1).map_err(LakeError::from)?;
-                        let Some(first) = out.pieces.first() else {
+                        let Some(same) = out.pieces.get(nth) else {
                             continue;
                         };
-                        found = first.clone();
+                        found = same.clone();
                         slices.push(out);
-                        at = (slices.len() - 1, 0);
+                        at = (slices.len() - 1, nth);
                     }
                     Verdict::Refuse(reject) => {
                         counts.rejected += found.records;

@@ -21,6 +21,7 @@ use crate::formats::Format;
 use crate::lake::LakeError;
 
 pub use pipeline::import;
+pub(crate) use slice::check_environment;
 use source::Source;
 
 /// What to import, and how.
@@ -91,7 +92,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.files += other.files;
         self.records += other.records;
         self.imported += other.imported;

@@ -20,6 +20,8 @@ mod masking;
 mod pairing;
 mod properties;
 mod readers;
+mod record;
+mod record_http;
 mod records;
 mod shared_data;
 mod structure;

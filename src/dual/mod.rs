@@ -1,0 +1,3 @@
+//! The same calls in both arms: how they get recorded.
+
+pub mod record;
