@@ -5,10 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fidelake_core::json::Doc;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use rmcp::model::ProtocolVersion;
 use serde::Deserialize;
 
-use super::child::Program;
+use super::child::{Program, WORKSPACE};
+use super::mcp::{Mcp, Place, Revision, States, Url};
 use super::process::Process;
+use super::workspace::Template;
 use super::{EnvError, EnvResult, Environment};
 
 /// What surrounds a description.
@@ -28,6 +33,8 @@ pub struct Context<'a> {
 pub enum Spec {
     /// A command that speaks one JSON object per line.
     Process(Command),
+    /// An MCP server.
+    Mcp(Box<Server>),
 }
 
 /// A command to start.
@@ -41,6 +48,9 @@ pub struct Command {
     pub env: BTreeMap<String, String>,
     /// Working folder.
     pub folder: Option<String>,
+    /// A folder of its own for every session, named `${workspace}` in command,
+    /// variables and working folder: `true` for an empty one, else what to copy.
+    pub workspace: Option<Own>,
     /// Patience with everything but calls, in seconds.
     pub start_timeout_s: Option<f64>,
     /// From closing to killing, in seconds.
@@ -49,9 +59,60 @@ pub struct Command {
     pub max_line_bytes: Option<usize>,
 }
 
+/// What a session's own folder starts from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Own {
+    /// `true`: an empty folder. `false`: none.
+    Empty(bool),
+    /// A copy of this folder.
+    Copy(String),
+}
+
+/// An MCP server: a command to start, or a URL.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Program and arguments of a server that speaks over its pipes.
+    pub command: Option<Vec<String>>,
+    /// Added to the environment variables; `${NAME}` stands for a variable of ours.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Working folder.
+    pub folder: Option<String>,
+    /// A folder of its own for every session, named `${workspace}` in command,
+    /// variables and working folder: `true` for an empty one, else what to copy.
+    pub workspace: Option<Own>,
+    /// Address of a server that speaks streamable HTTP.
+    pub url: Option<String>,
+    /// Sent with every request; `${NAME}` stands for a variable of ours.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Revision of the protocol, such as `2025-06-18`; `auto` agrees on the newest.
+    pub revision: Option<String>,
+    /// A tool that brings the fresh state back.
+    pub reset_tool: Option<String>,
+    /// Its arguments, JSON text.
+    pub reset_arguments: Option<String>,
+    /// A tool that answers with the state.
+    pub state_tool: Option<String>,
+    /// Its arguments, JSON text.
+    pub state_arguments: Option<String>,
+    /// Patience with everything but calls, in seconds.
+    pub start_timeout_s: Option<f64>,
+    /// Patience with `server/discover`, which old servers do not know, in seconds.
+    pub discover_timeout_s: Option<f64>,
+    /// From closing to killing, in seconds.
+    pub close_timeout_s: Option<f64>,
+    /// Longest message that is read, in bytes.
+    pub max_line_bytes: Option<usize>,
+}
+
 /// Servers fetch and compile themselves on their first start.
 const START_TIMEOUT_S: f64 = 60.0;
 const CLOSE_TIMEOUT_S: f64 = 3.0;
+/// A silent server costs this once a session.
+const DISCOVER_TIMEOUT_S: f64 = 2.0;
 const MAX_LINE_BYTES: usize = 64 << 20;
 
 impl Spec {
@@ -62,6 +123,7 @@ impl Spec {
     pub fn build(&self, context: &Context<'_>) -> EnvResult<Arc<dyn Environment>> {
         match self {
             Self::Process(command) => Ok(Arc::new(command.process(context)?)),
+            Self::Mcp(server) => Ok(Arc::new(server.mcp(context)?)),
         }
     }
 }
@@ -69,7 +131,12 @@ impl Spec {
 impl Command {
     fn process(&self, context: &Context<'_>) -> EnvResult<Process> {
         Ok(Process {
-            program: context.program(&self.command, &self.env, self.folder.as_deref())?,
+            program: context.program(
+                &self.command,
+                &self.env,
+                self.folder.as_deref(),
+                self.workspace.as_ref(),
+            )?,
             patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
             grace: context.seconds("close_timeout_s", self.close_timeout_s, CLOSE_TIMEOUT_S)?,
             max_line: self.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
@@ -77,7 +144,104 @@ impl Command {
     }
 }
 
+impl Server {
+    fn mcp(&self, context: &Context<'_>) -> EnvResult<Mcp> {
+        let place = match (&self.command, &self.url) {
+            (Some(command), None) => {
+                if !self.headers.is_empty() {
+                    return Err(context.wrong("headers go with a url, not with a command"));
+                }
+                Place::Program(context.program(
+                    command,
+                    &self.env,
+                    self.folder.as_deref(),
+                    self.workspace.as_ref(),
+                )?)
+            }
+            (None, Some(url)) => {
+                if !self.env.is_empty() || self.folder.is_some() || self.workspace.is_some() {
+                    let why = "env, folder and workspace go with a command, not with a url";
+                    return Err(context.wrong(why));
+                }
+                Place::Url(Url {
+                    url: context.address("url", url)?.to_string(),
+                    headers: context.headers(&self.headers)?,
+                })
+            }
+            _ => return Err(context.wrong("give a command or a url, one of the two")),
+        };
+        let tool = |key: &str, name: &Option<String>, arguments: &Option<String>| match (
+            name, arguments,
+        ) {
+            (Some(name), arguments) => {
+                let arguments = arguments.as_deref().unwrap_or("{}");
+                Doc::parse(arguments)
+                    .map_err(|e| context.wrong(format!("{key}_arguments is no JSON: {e}")))?;
+                Ok(Some((name.clone(), arguments.to_owned())))
+            }
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(context.wrong(format!("{key}_arguments without {key}_tool"))),
+        };
+        Ok(Mcp {
+            place,
+            revision: self.revision(context)?,
+            states: States {
+                reset_by: tool("reset", &self.reset_tool, &self.reset_arguments)?,
+                shown_by: tool("state", &self.state_tool, &self.state_arguments)?,
+            },
+            patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
+            probe: context.seconds(
+                "discover_timeout_s",
+                self.discover_timeout_s,
+                DISCOVER_TIMEOUT_S,
+            )?,
+            grace: context.seconds("close_timeout_s", self.close_timeout_s, CLOSE_TIMEOUT_S)?,
+            max_line: self.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
+        })
+    }
+
+    fn revision(&self, context: &Context<'_>) -> EnvResult<Revision> {
+        let given = self.revision.as_deref().unwrap_or("auto");
+        if given == "auto" {
+            return Ok(Revision::Auto);
+        }
+        let known = ProtocolVersion::KNOWN_VERSIONS;
+        let found = known.iter().find(|version| version.as_str() == given);
+        found.cloned().map(Revision::Only).ok_or_else(|| {
+            let known: Vec<&str> = known.iter().map(ProtocolVersion::as_str).collect();
+            context.wrong(format!(
+                "revision {given:?}: give auto or one of {}",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
 impl Context<'_> {
+    fn address(&self, key: &str, given: &str) -> EnvResult<url::Url> {
+        let url = url::Url::parse(&self.filled(key, given)?)
+            .map_err(|error| self.wrong(format!("{key} {given:?}: {error}")))?;
+        if matches!(url.scheme(), "http" | "https") && url.has_host() {
+            Ok(url)
+        } else {
+            Err(self.wrong(format!("{key} {given:?}: give an http or https address")))
+        }
+    }
+
+    fn headers(&self, given: &BTreeMap<String, String>) -> EnvResult<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in given {
+            let wrong = || self.wrong(format!("headers: {name:?} is no header with a value"));
+            let key = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
+            let filled = self.filled("headers", value)?;
+            let mut value = HeaderValue::try_from(filled).map_err(|_| wrong())?;
+            // Tokens must not show up where requests are printed.
+            value.set_sensitive(true);
+            headers.insert(key, value);
+        }
+        Ok(headers)
+    }
+
     fn wrong(&self, why: impl Into<String>) -> EnvError {
         EnvError::Description {
             name: self.name.to_owned(),
@@ -98,6 +262,7 @@ impl Context<'_> {
         command: &[String],
         env: &BTreeMap<String, String>,
         folder: Option<&str>,
+        own: Option<&Own>,
     ) -> EnvResult<Program> {
         if command.first().is_none_or(String::is_empty) {
             return Err(self.wrong("command is empty: give [\"program\", \"argument\"]"));
@@ -116,7 +281,16 @@ impl Context<'_> {
         Ok(Program {
             command,
             env: filled.collect::<EnvResult<_>>()?,
-            folder: here.join(folder.unwrap_or_default()),
+            // A joined absolute path stays as it is, and so must the name of the own folder.
+            folder: match folder {
+                Some(folder) if folder.starts_with(WORKSPACE) => folder.into(),
+                folder => here.join(folder.unwrap_or_default()),
+            },
+            workspace: match own {
+                None | Some(Own::Empty(false)) => None,
+                Some(Own::Empty(true)) => Some(Template::Empty),
+                Some(Own::Copy(from)) => Some(Template::Copy(here.join(from))),
+            },
         })
     }
 

@@ -9,7 +9,9 @@ use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::super::Snapshot;
 use super::super::answer::Note;
+use super::super::workspace::Workspace;
 use super::sweep;
 
 /// How much of stderr is kept.
@@ -28,10 +30,12 @@ pub(in crate::env) struct Keeper {
     stderr: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
     ended: bool,
+    /// Dropped after everything that may write there has ended.
+    workspace: Option<Workspace>,
 }
 
 impl Keeper {
-    pub(super) fn new(mut child: Child, marker: String) -> Self {
+    pub(super) fn new(mut child: Child, marker: String, workspace: Option<Workspace>) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let reader = child.stderr.take().map(|stream| {
             let tail = Arc::clone(&stderr);
@@ -44,7 +48,13 @@ impl Keeper {
             stderr,
             reader,
             ended: false,
+            workspace,
         }
+    }
+
+    /// What its folder holds, if it has one of its own.
+    pub(in crate::env) fn files(&self) -> Result<Option<Snapshot>, String> {
+        self.workspace.as_ref().map(Workspace::snapshot).transpose()
     }
 
     /// The end of stderr, as text.
