@@ -10,6 +10,7 @@ mod answer;
 mod child;
 mod error;
 mod headers;
+mod http;
 mod mcp;
 mod oddities;
 mod process;
@@ -21,7 +22,7 @@ use async_trait::async_trait;
 
 pub use answer::{Answer, Fault, Note, Origin};
 pub use error::{EnvError, EnvResult};
-pub use spec::{Command, Context, Own, Server, Spec};
+pub use spec::{Api, Command, Context, Own, Server, Spec};
 
 /// The state that a session starts from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use rmcp::model::ProtocolVersion;
 use serde::Deserialize;
 
 use super::child::{Program, WORKSPACE};
+use super::http::{Document, Http};
 use super::mcp::{Mcp, Place, Revision, States, Url};
 use super::process::Process;
 use super::workspace::Template;
@@ -35,6 +36,8 @@ pub enum Spec {
     Process(Command),
     /// An MCP server.
     Mcp(Box<Server>),
+    /// An HTTP API.
+    Http(Box<Api>),
 }
 
 /// A command to start.
@@ -108,6 +111,31 @@ pub struct Server {
     pub max_line_bytes: Option<usize>,
 }
 
+/// An HTTP API that an OpenAPI 3 document describes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Api {
+    /// The document, a JSON file.
+    pub openapi: String,
+    /// Where the API is; else the first address under `servers` of the document.
+    pub base_url: Option<String>,
+    /// Sent with every request; `${NAME}` stands for a variable of ours.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// A tool that brings the fresh state back: called when a session opens.
+    pub reset_tool: Option<String>,
+    /// Its arguments, JSON text.
+    pub reset_arguments: Option<String>,
+    /// A tool that answers with the state.
+    pub state_tool: Option<String>,
+    /// Its arguments, JSON text.
+    pub state_arguments: Option<String>,
+    /// Patience with everything but calls, in seconds.
+    pub start_timeout_s: Option<f64>,
+    /// Longest body that is read, in bytes.
+    pub max_body_bytes: Option<usize>,
+}
+
 /// Servers fetch and compile themselves on their first start.
 const START_TIMEOUT_S: f64 = 60.0;
 const CLOSE_TIMEOUT_S: f64 = 3.0;
@@ -124,6 +152,7 @@ impl Spec {
         match self {
             Self::Process(command) => Ok(Arc::new(command.process(context)?)),
             Self::Mcp(server) => Ok(Arc::new(server.mcp(context)?)),
+            Self::Http(api) => Ok(Arc::new(api.http(context)?)),
         }
     }
 }
@@ -170,24 +199,12 @@ impl Server {
             }
             _ => return Err(context.wrong("give a command or a url, one of the two")),
         };
-        let tool = |key: &str, name: &Option<String>, arguments: &Option<String>| match (
-            name, arguments,
-        ) {
-            (Some(name), arguments) => {
-                let arguments = arguments.as_deref().unwrap_or("{}");
-                Doc::parse(arguments)
-                    .map_err(|e| context.wrong(format!("{key}_arguments is no JSON: {e}")))?;
-                Ok(Some((name.clone(), arguments.to_owned())))
-            }
-            (None, None) => Ok(None),
-            (None, Some(_)) => Err(context.wrong(format!("{key}_arguments without {key}_tool"))),
-        };
         Ok(Mcp {
             place,
             revision: self.revision(context)?,
             states: States {
-                reset_by: tool("reset", &self.reset_tool, &self.reset_arguments)?,
-                shown_by: tool("state", &self.state_tool, &self.state_arguments)?,
+                reset_by: context.tool("reset", &self.reset_tool, &self.reset_arguments)?,
+                shown_by: context.tool("state", &self.state_tool, &self.state_arguments)?,
             },
             patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
             probe: context.seconds(
@@ -217,7 +234,49 @@ impl Server {
     }
 }
 
+impl Api {
+    fn http(&self, context: &Context<'_>) -> EnvResult<Http> {
+        let path = context.folder.join(&self.openapi);
+        let document = Document::open(&path).map_err(|why| context.wrong(why))?;
+        let base = match (&self.base_url, &document.server) {
+            (Some(base), _) => context.address("base_url", base)?,
+            (None, Some(server)) => context.address("servers of the document", server)?,
+            (None, None) => {
+                return Err(context.wrong("the document names no server: give base_url"));
+            }
+        };
+        Ok(Http {
+            document: Arc::new(document),
+            base,
+            headers: context.headers(&self.headers)?,
+            reset_by: context.tool("reset", &self.reset_tool, &self.reset_arguments)?,
+            shown_by: context.tool("state", &self.state_tool, &self.state_arguments)?,
+            patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
+            max_body: self.max_body_bytes.unwrap_or(MAX_LINE_BYTES),
+        })
+    }
+}
+
 impl Context<'_> {
+    /// A tool that stands for something, with its arguments.
+    fn tool(
+        &self,
+        key: &str,
+        name: &Option<String>,
+        arguments: &Option<String>,
+    ) -> EnvResult<Option<(String, String)>> {
+        match (name, arguments) {
+            (Some(name), arguments) => {
+                let arguments = arguments.as_deref().unwrap_or("{}");
+                Doc::parse(arguments)
+                    .map_err(|e| self.wrong(format!("{key}_arguments is no JSON: {e}")))?;
+                Ok(Some((name.clone(), arguments.to_owned())))
+            }
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(self.wrong(format!("{key}_arguments without {key}_tool"))),
+        }
+    }
+
     fn address(&self, key: &str, given: &str) -> EnvResult<url::Url> {
         let url = url::Url::parse(&self.filled(key, given)?)
             .map_err(|error| self.wrong(format!("{key} {given:?}: {error}")))?;

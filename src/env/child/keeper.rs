@@ -1,8 +1,10 @@
 //! Watches one started program: its stderr, its exit, its end.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fidelake_core::json::push_json_string;
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
@@ -12,7 +14,7 @@ use tokio::time::timeout;
 use super::super::Snapshot;
 use super::super::answer::Note;
 use super::super::workspace::Workspace;
-use super::sweep;
+use super::{WORKSPACE, sweep};
 
 /// How much of stderr is kept.
 const TAIL: usize = 4096;
@@ -55,6 +57,18 @@ impl Keeper {
     /// What its folder holds, if it has one of its own.
     pub(in crate::env) fn files(&self) -> Result<Option<Snapshot>, String> {
         self.workspace.as_ref().map(Workspace::snapshot).transpose()
+    }
+
+    /// Arguments with the folder's name where `${workspace}` stands.
+    pub(in crate::env) fn placed<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+        match &self.workspace {
+            Some(own) if arguments.contains(WORKSPACE) => {
+                let mut quoted = String::new();
+                push_json_string(&own.folder().to_string_lossy(), &mut quoted);
+                Cow::Owned(arguments.replace(WORKSPACE, quoted.trim_matches('"')))
+            }
+            _ => Cow::Borrowed(arguments),
+        }
     }
 
     /// The end of stderr, as text.

@@ -65,8 +65,16 @@ fn of_result(result: Node<'_>, latency_ms: f64) -> Answer {
     }
 }
 
-/// HTTP said no, without an answer of the protocol.
+/// What HTTP said where no answer of the protocol came.
 pub(super) fn refused(refusal: &Refusal) -> Answer {
+    if (200..300).contains(&refusal.status) {
+        let latency_ms = refusal.latency.as_secs_f64() * 1e3;
+        let said = refusal.body.as_str();
+        return Answer {
+            status: Some(i64::from(refusal.status)),
+            ..Answer::fault(Fault::Malformed, latency_ms, "no_answer_in_body", said)
+        };
+    }
     Answer {
         content: Some(as_json(&refusal.body)),
         is_error: Some(true),

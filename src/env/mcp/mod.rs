@@ -16,6 +16,7 @@ use super::child::Program;
 use super::{EnvError, EnvResult, Environment, Session, Start};
 
 pub(super) use answer::as_json;
+pub(super) use session::chain;
 
 /// Where a server is.
 #[derive(Clone, Debug)]
@@ -85,7 +86,12 @@ impl Environment for Mcp {
                 });
             }
         };
-        Ok(Box::new(connect::connect(self, files).await?))
+        let mut session = connect::connect(self, files).await?;
+        // A server that runs anyway keeps its state: only its reset makes it fresh.
+        if matches!(self.place, Place::Url(_)) && self.states.reset_by.is_some() {
+            session.reset(start).await?;
+        }
+        Ok(Box::new(session))
     }
 }
 

@@ -106,7 +106,8 @@ impl McpSession {
 
     async fn call_once(&mut self, name: &str, arguments: &str, patience: Duration) -> Answer {
         let mut params = CallToolRequestParams::new(name.to_owned());
-        match spelled(arguments) {
+        let placed = self.keeper.as_ref().map(|keeper| keeper.placed(arguments));
+        match spelled(placed.as_deref().unwrap_or(arguments)) {
             Ok(Some((text, object))) => {
                 params = params.with_arguments(object);
                 self.tap.prepare(Some(text));
@@ -308,7 +309,7 @@ fn spelled(
 }
 
 /// An error with all its causes: transports wrap what happened.
-pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(in crate::env) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

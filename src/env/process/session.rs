@@ -92,7 +92,7 @@ impl Session for ProcessSession {
 
     async fn call(&mut self, request: Request<'_>) -> Answer {
         let id = self.wire.next_id();
-        let line = message::call(id, request.name, request.arguments);
+        let line = message::call(id, request.name, &self.wire.placed(request.arguments));
         let asked = Instant::now();
         let given = self.wire.ask(id, line, request.timeout).await;
         let latency_ms = asked.elapsed().as_secs_f64() * 1e3;

@@ -78,6 +78,11 @@ impl Wire {
         self.odd.take()
     }
 
+    /// Arguments with its folder's name in place.
+    pub(super) fn placed<'a>(&self, arguments: &'a str) -> std::borrow::Cow<'a, str> {
+        self.keeper.placed(arguments)
+    }
+
     /// What its folder holds, if it has one of its own.
     pub(super) fn files(&self) -> Result<Option<Snapshot>, String> {
         self.keeper.files()
