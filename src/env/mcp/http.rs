@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::super::headers::retry_after;
 use super::Url;
+use super::session::chain;
 use super::tap::Tap;
 
 const ACCEPTED: &str = "application/json, text/event-stream";
@@ -26,7 +27,17 @@ const SESSION: &str = "mcp-session-id";
 /// How much of a body that is no answer is kept.
 const REFUSAL: usize = 64 << 10;
 
-type Failed = StreamableHttpError<reqwest::Error>;
+/// Why there is no response: with all causes, and without the address, which
+/// may hold a secret of the plan.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct HttpError(String);
+
+type Failed = StreamableHttpError<HttpError>;
+
+fn failed(error: reqwest::Error) -> Failed {
+    StreamableHttpError::Client(HttpError(chain(&error.without_url())))
+}
 
 /// Shared by all requests of one session.
 #[derive(Clone, Debug)]
@@ -78,7 +89,7 @@ impl HttpClient {
                 id.inspect(|id| self.tap.not_sent(*id));
             }
         });
-        let response = response.map_err(StreamableHttpError::Client)?;
+        let response = response.map_err(failed)?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -145,11 +156,7 @@ impl HttpClient {
         };
         let mut body = Vec::new();
         let mut stream = response.bytes_stream();
-        while let Some(block) = stream
-            .try_next()
-            .await
-            .map_err(StreamableHttpError::Client)?
-        {
+        while let Some(block) = stream.try_next().await.map_err(failed)? {
             let room = limit - body.len();
             if block.len() > room && status.is_success() {
                 return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: limit });
@@ -239,7 +246,7 @@ fn is_stream(response: &Response) -> bool {
 }
 
 impl StreamableHttpClient for HttpClient {
-    type Error = reqwest::Error;
+    type Error = HttpError;
 
     async fn post_message(
         &self,
@@ -281,7 +288,7 @@ impl StreamableHttpClient for HttpClient {
         let request = self.client.delete(uri.as_ref());
         let request = with(request, Some(session_id), custom_headers);
         // A server that keeps no sessions says so; that is no fault.
-        request.send().await.map_err(StreamableHttpError::Client)?;
+        request.send().await.map_err(failed)?;
         Ok(())
     }
 
@@ -297,7 +304,7 @@ impl StreamableHttpClient for HttpClient {
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        let response = request.send().await.map_err(StreamableHttpError::Client)?;
+        let response = request.send().await.map_err(failed)?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED || !is_stream(&response) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }

@@ -308,7 +308,8 @@ fn spelled(
     Ok(Some((one_line(arguments), object)))
 }
 
-/// An error with all its causes: transports wrap what happened.
+/// An error with all its causes: transports wrap what happened. The name of
+/// the Rust type that rmcp puts before it says nothing to anybody.
 pub(in crate::env) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -319,6 +320,11 @@ pub(in crate::env) fn chain(error: &(dyn std::error::Error + 'static)) -> String
             text.push_str(&said);
         }
         cause = error.source();
+    }
+    if let Some((before, after)) = text.split_once("Transport [")
+        && let Some((_, after)) = after.split_once("] error: ")
+    {
+        text = format!("{before}{after}");
     }
     text
 }

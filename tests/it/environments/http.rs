@@ -33,7 +33,7 @@ impl Odd {
         format!(
             "kind = 'http'\nopenapi = 'notes.openapi.json'\nbase_url = 'http://127.0.0.1:{port}/api'\n\
              max_body_bytes = 100000\nreset_tool = 'reset'\nstate_tool = 'list_notes'\n\
-             [headers]\nAuthorization = 'Bearer ${{CARGO_PKG_NAME}}'\n"
+             [headers]\nAuthorization = 'Bearer ${{PATH}}'\n"
         )
     }
 
@@ -100,7 +100,8 @@ fn operations_are_called_with_their_arguments_in_place() {
             (&seen["tag"], &seen["cookie"]),
             (&"t".into(), &"seen=s".into())
         );
-        assert_eq!(seen["token"], "Bearer fidelake");
+        let path = std::env::var("PATH").unwrap();
+        assert_eq!(seen["token"], format!("Bearer {path}"));
         let form = call(&mut session, "echo_form", r#"{"a": "x y", "b": 1.0}"#).await;
         assert!(form.content.unwrap().contains("\"body\": \"a=x+y&b=1.0\""));
         session.close().await;

@@ -85,7 +85,7 @@ fn each_misbehaviour_is_an_answer_with_evidence_and_the_session_goes_on() {
 
         for (tool, kind) in [
             ("no_result", "no_result"),
-            ("text_result", "unreadable_answer"),
+            ("text_result", "no_content"),
             ("invalid", "broken_answer"),
             ("endless_line", "line_too_long"),
             ("anything", "no_content"),
