@@ -171,19 +171,14 @@ impl HttpClient {
 
     /// Events whose messages have passed the tap.
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
-        let limit = self.limit;
-        let mut since_event = 0;
+        let mut bound = Bound::new(self.limit);
+        let noisy = self.tap.clone();
         let bytes = response.bytes_stream().map(move |block| {
             let block = block.map_err(std::io::Error::other)?;
-            // An event ends with an empty line; one that does not end costs no more than the limit.
-            since_event = match memchr::memmem::rfind(&block, b"\n\n") {
-                Some(at) => block.len() - at,
-                None => since_event + block.len(),
-            };
-            if since_event > limit {
-                let said = format!("an event of more than {limit} bytes");
-                return Err(std::io::Error::other(said));
+            if noisy.is_flooded() {
+                return Err(std::io::Error::other("too much that is no answer"));
             }
+            bound.pass(&block)?;
             Ok(block)
         });
         let tap = self.tap.clone();
@@ -196,6 +191,43 @@ impl HttpClient {
                 })
             })
             .boxed()
+    }
+}
+
+/// Counts the bytes of the event at hand: one that does not end costs no more
+/// than the limit.
+#[derive(Debug)]
+struct Bound {
+    limit: usize,
+    event: usize,
+    /// Bytes of the line at hand, without carriage returns.
+    line: usize,
+}
+
+impl Bound {
+    fn new(limit: usize) -> Self {
+        let (event, line) = (0, 0);
+        Self { limit, event, line }
+    }
+
+    fn pass(&mut self, block: &[u8]) -> std::io::Result<()> {
+        for part in block.split_inclusive(|byte| *byte == b'\n') {
+            let text = part.strip_suffix(b"\n").unwrap_or(part);
+            self.line += text.strip_suffix(b"\r").unwrap_or(text).len();
+            self.event += part.len();
+            if self.event > self.limit {
+                let said = format!("an event of more than {} bytes", self.limit);
+                return Err(std::io::Error::other(said));
+            }
+            if text.len() < part.len() {
+                // An event ends with an empty line.
+                if self.line == 0 {
+                    self.event = 0;
+                }
+                self.line = 0;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -313,5 +345,22 @@ impl StreamableHttpClient for HttpClient {
             return Err(StreamableHttpError::UnexpectedServerResponse(said.into()));
         }
         Ok(self.events(response))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_events_that_do_not_end_are_bounded() {
+        let mut bound = Bound::new(20);
+        for _ in 0..100 {
+            for part in ["data: abc", "\r", "\n\r\n", "data: x\n\n"] {
+                bound.pass(part.as_bytes()).unwrap();
+            }
+        }
+        bound.pass(b"data: 0123456789").unwrap();
+        assert!(bound.pass(b"0123456789").is_err());
     }
 }

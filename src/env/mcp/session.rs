@@ -154,9 +154,11 @@ impl McpSession {
         into: &mut Vec<Tool>,
     ) -> EnvResult<Option<String>> {
         self.tap.prepare(None);
-        let mut request = ListToolsRequest::default();
-        request.params =
-            cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+        let request = ListToolsRequest {
+            params: cursor
+                .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor))),
+            ..ListToolsRequest::default()
+        };
         let asked = self
             .ask(ClientRequest::ListToolsRequest(request), self.patience)
             .await;

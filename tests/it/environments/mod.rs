@@ -4,6 +4,7 @@ mod http;
 mod mcp;
 mod process;
 mod servers;
+mod speed;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
