@@ -66,6 +66,8 @@ npm_servers() {
 }
 
 npm_servers
+# mcp-server-git calls it, and its test makes a repository.
+command -v git >/dev/null 2>&1 || fail "no git; install it (Debian, as root: apt-get install git)"
 venv mcp2 tools/servers/requirements.txt ''
 venv mcp1 tools/servers/requirements-mcp1.txt ''
 venv tau2 adapters/requirements-tau2.txt --no-deps
