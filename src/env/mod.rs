@@ -7,14 +7,22 @@
 //! fail, because without them there is nothing to call.
 
 mod answer;
+mod child;
 mod error;
+mod headers;
+mod http;
+mod mcp;
+mod oddities;
+mod process;
 mod spec;
+mod text;
+mod workspace;
 
 use async_trait::async_trait;
 
 pub use answer::{Answer, Fault, Note, Origin};
 pub use error::{EnvError, EnvResult};
-pub use spec::{Command, Context, Spec};
+pub use spec::{Api, Command, Context, Own, Server, Spec};
 
 /// The state that a session starts from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
