@@ -13,3 +13,4 @@ pub mod formats;
 pub mod import;
 pub mod lake;
 pub mod report;
+pub mod validate;

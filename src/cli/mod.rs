@@ -17,6 +17,7 @@ mod show;
 mod slice;
 mod sql;
 mod vacuum;
+mod validate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -173,6 +174,8 @@ enum Command {
     Slice(slice::SliceArgs),
     /// Show a trajectory on both arms side by side
     Show(show::ShowArgs),
+    /// Check the profiles against what happened to real agents
+    Validate(validate::ValidateArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -218,6 +221,7 @@ pub fn main() -> ExitCode {
             Command::Functions(args) => functions::run(args, &printer),
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
+            Command::Validate(args) => validate::run(args, global, &printer).await,
         }
     });
     // Threads that still read ahead end with the process.

@@ -18,21 +18,26 @@ use super::error::{EngineError, EngineResult};
 use super::functions::Settings;
 use super::range::{calls_per_range, name_range, ranges};
 use super::session::Engine;
-use super::{settings, touch};
+use super::terms::{self, Terms};
+use super::{learn, settings, touch};
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
 /// Changes when the same runs give other numbers.
-const ENGINE: &str = "p2";
+const ENGINE: &str = "p3";
 
 const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
 const PENDING: &str = include_str!("../../queries/profile/pending.sql");
+const DECISIONS: &str = include_str!("../../queries/profile/decisions.sql");
 const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
 const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
 const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
 
 /// What a profile run writes, in the order of committing.
 const TABLES: [&str; 3] = ["call_gaps", "profiles", "evidence"];
+
+/// What the first one writes too.
+const TERM_TABLES: [&str; 2] = [terms::TABLE, "learned"];
 
 /// What a profile run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -61,8 +66,13 @@ pub async fn profile(
     let engine = Engine::open(lake, &At::Newest).await?;
     let (schema, comparable) = engine.query(COMPARABLE).await?;
     engine.name_rows("comparable", &schema, comparable)?;
-    let parameters = [("engine", ScalarValue::from(ENGINE))];
+    let terms = Terms::in_force(&engine).await?;
+    let parameters = [
+        ("engine", ScalarValue::from(ENGINE)),
+        ("terms", ScalarValue::from(terms.fingerprint()?)),
+    ];
     let mut settings = settings::read(&engine, lake.path()).await?;
+    settings.probe = Arc::new(terms.probe()?);
     touch::name_touched(&engine, &settings).await?;
     let (pending_schema, pending) = engine.query_with(PENDING, &parameters).await?;
     let pending = concat_batches(&pending_schema, &pending).map_err(LakeError::from)?;
@@ -83,9 +93,18 @@ pub async fn profile(
     let settings = Arc::new(settings);
     let ranges = ranges(&pending, calls_per_range(lake).await?);
     let id = format!("profile-{base}-{}", work_hash(&pending)?);
+    // The first term weights stand in the lake with the profiles that use them.
+    let first = (!terms.stored && terms.rows.num_rows() > 0)
+        .then(|| learn::first_terms(&terms, base))
+        .transpose()?;
+    let mut tables = TABLES.to_vec();
+    tables.extend(first.iter().flat_map(|_| TERM_TABLES));
     let (mut writer, started) = lake
-        .write("profile", &id, "fidelake profile", &TABLES)
+        .write("profile", &id, "fidelake profile", &tables)
         .await?;
+    for (table, rows) in TERM_TABLES.into_iter().zip(first.into_iter().flatten()) {
+        writer.push(table, 0, rows)?;
+    }
     if started == Started::Resumed {
         progress.say("going on with a profile run that was interrupted");
     }
@@ -165,7 +184,9 @@ impl Range {
     ) -> EngineResult<Self> {
         // A session of its own, because the ranges name their rows alike.
         let engine = engine.fork(settings).await?;
+        let offered = any(&pending, "offered");
         name_range(&engine, pending_schema, pending, total).await?;
+        name_decisions(&engine, offered).await?;
         let parameters = [("generation", ScalarValue::Int64(Some(generation)))];
         let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
         engine.name_rows("gaps", &schema, rows.clone())?;
@@ -186,6 +207,25 @@ impl Range {
             side.filter(|side| *side == Some("both")).count() as u64
         })
     }
+}
+
+/// Names the rows `decisions`. Payloads are read for them only if `offered` says that
+/// a trajectory of the range was offered tools on both arms.
+async fn name_decisions(engine: &Engine, offered: bool) -> EngineResult<()> {
+    let (schema, rows) = match offered {
+        true => engine.query(DECISIONS).await?,
+        false => {
+            let planned = engine.plan(DECISIONS).await?;
+            (Arc::clone(planned.schema().inner()), Vec::new())
+        }
+    };
+    engine.name_rows("decisions", &schema, rows)
+}
+
+/// Whether a flag is set in any row.
+fn any(rows: &RecordBatch, flag: &str) -> bool {
+    let flags = rows.column_by_name(flag).and_then(|c| c.as_boolean_opt());
+    flags.is_some_and(|flags| flags.iter().flatten().any(|set| set))
 }
 
 /// Gives query results the exact columns of a table.

@@ -10,6 +10,7 @@
 mod asking;
 mod bad_input;
 mod curate;
+mod decision;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod gap_engine;
