@@ -31,9 +31,9 @@ SELECT
     CAST(p.tools_added AS DOUBLE) AS tools_added,
     CASE WHEN s.task IS DISTINCT FROM r.task THEN 1.0 ELSE 0.0 END AS query_changed,
     -- Nothing was told, offered or answered otherwise: what differs here is chance.
-    s.task IS NOT DISTINCT FROM r.task
-        AND s.catalog_hash IS NOT DISTINCT FROM r.catalog_hash
-        AND s.gold IS NOT DISTINCT FROM r.gold
+    (s.task IS NOT DISTINCT FROM r.task)
+        AND (s.catalog_hash IS NOT DISTINCT FROM r.catalog_hash)
+        AND (s.gold IS NOT DISTINCT FROM r.gold)
         AND p.calls = p.pairs
         AND coalesce(p.run_obs, 0) = 0 AND coalesce(p.run_act, 0) = 0 AND coalesce(p.delta_trans, 0) = 0 AS equal
 FROM profiles_now AS p
