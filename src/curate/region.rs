@@ -145,7 +145,10 @@ mod tests {
             regions.add("b", [Some(0.6), None, None, None, None]);
         }
         regions.add("c", [None; 5]);
-        assert_eq!(regions.left_out(), ["run_act", "delta_trans"]);
+        assert_eq!(
+            regions.left_out(),
+            ["run_act", "delta_trans", "gap_decision"]
+        );
         assert!(regions.expected("c").is_none() && regions.expected("d").is_none());
 
         // The lake: .2 .4 .6 .6 .6 .6: mean .5, variance .02333.
