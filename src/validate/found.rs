@@ -164,6 +164,8 @@ pub struct Validation {
     pub spearman_decision_interval_groups: Option<[f64; 2]>,
     /// The same with the groups of the floor.
     pub spearman_decision_with_floor: Option<f64>,
+    /// The same if every trajectory is floored for itself: the mean of `gap_decision`.
+    pub spearman_decision_floored_each: Option<f64>,
     /// Rank correlation of surface gap and harm.
     pub spearman_surface: Option<f64>,
     /// 95 % over draws of the items.

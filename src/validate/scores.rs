@@ -17,7 +17,9 @@ impl Measure {
     pub(super) const CHANGED: Self = Self(5);
     /// obs, act, rew, trans.
     pub(super) const PARTS: [Self; 4] = [Self(6), Self(7), Self(8), Self(9)];
-    const AGENTS: usize = 10;
+    /// Every trajectory floored for itself: mean of `gap_decision`.
+    pub(super) const FLOORED: Self = Self(10);
+    const AGENTS: usize = 11;
 
     pub(super) const fn of_agent(agent: usize) -> Self {
         Self(Self::AGENTS + agent)
@@ -25,7 +27,7 @@ impl Measure {
 
     /// Gaps are floored once, after averaging.
     const fn is_gap(self) -> bool {
-        self.0 == Self::DECISION.0 || self.0 >= Self::PARTS[0].0 && self.0 < Self::AGENTS
+        self.0 == Self::DECISION.0 || self.0 >= Self::PARTS[0].0 && self.0 <= Self::PARTS[3].0
     }
 }
 
@@ -51,6 +53,10 @@ impl Scores {
                 }
             };
             add(Measure::DECISION, item.signed);
+            add(
+                Measure::FLOORED,
+                item.signed.map(|signed| signed.clamp(0.0, 1.0)),
+            );
             add(Measure::SURFACE, item.surface);
             add(Measure::ADDED, item.added);
             add(Measure::CHANGED, Some(item.changed));
@@ -77,7 +83,8 @@ impl Scores {
         let mut means = self.cells.means(measure.0, drawn);
         if measure.is_gap() {
             let floored = means.iter_mut().flatten();
-            floored.for_each(|mean| *mean = mean.clamp(0.0, 1.0));
+            // A sum of nothing is -0.0, which would be printed so.
+            floored.for_each(|mean| *mean = mean.clamp(0.0, 1.0) + 0.0);
         }
         means
     }

@@ -144,6 +144,7 @@ pub(super) fn validation(
         spearman_decision_interval: over_items(&|drawn| drawn.decision),
         spearman_decision_interval_groups: over_groups(&harm, &decision, request),
         spearman_decision_with_floor: Drawn::of(&everything, None).decision,
+        spearman_decision_floored_each: rho(&harm, &scores.means(Measure::FLOORED, None)),
         spearman_surface: whole.rivals[0],
         spearman_surface_interval: over_items(&|drawn| drawn.rivals[0]),
         kendall_decision: tau(&decision),

@@ -146,6 +146,11 @@ fn correlations(out: &mut String, found: &Validation) {
         number(parts.rew),
         number(parts.trans)
     );
+    let _ = writeln!(
+        out,
+        "  decision gap, every trajectory floored for itself  {}",
+        number(found.spearman_decision_floored_each)
+    );
     if !found.floor.groups.is_empty() {
         let _ = writeln!(
             out,
