@@ -14,3 +14,4 @@ pub mod formats;
 pub mod import;
 pub mod lake;
 pub mod report;
+pub mod validate;

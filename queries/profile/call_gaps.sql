@@ -1,6 +1,6 @@
 -- One row per call of the trajectories in a range: all runs of it side by side.
 -- Payloads are joined within the range only, and never leave `compare_runs`.
--- Reads: $generation, pending_range, range_calls, range_observations.
+-- Reads: $generation, pending_range, range_calls, range_observations, decisions.
 -- The columns that end in _00 and _11 (first and second runs) are for profiles.sql;
 -- `evidence` is for evidence.sql.
 WITH answered AS (
@@ -29,11 +29,15 @@ compared AS (
         )) AS call
     FROM answered
     GROUP BY environment, trajectory_id, trajectory_key, inputs
+),
+decided AS (
+    SELECT trajectory_key, own['turn'] AS turn, own['index'] AS index, own['name'] AS name, own
+    FROM (SELECT trajectory_key, unnest(decision['calls']) AS own FROM decisions)
 )
 SELECT
     environment,
     trajectory_id,
-    trajectory_key,
+    compared.trajectory_key,
     call['slot'] AS slot,
     call['turn'] AS turn,
     call['index'] AS index,
@@ -91,6 +95,11 @@ SELECT
     call['latency_noise_real'] AS latency_noise_real,
     call['visible_after_sim'] AS visible_after_sim,
     call['visible_after_real'] AS visible_after_real,
+    own['pick_sim'] * own['ground_sim'] - own['pick_real'] * own['ground_real'] AS decision,
+    own['pick_sim'] AS pick_sim,
+    own['pick_real'] AS pick_real,
+    own['ground_sim'] AS ground_sim,
+    own['ground_real'] AS ground_real,
     call['path_ids'] AS path_ids,
     call['path_weights'] AS path_weights,
     call['obs_00'] AS obs_00,
@@ -109,4 +118,9 @@ SELECT
     call['latency_11'] AS latency_11,
     call['evidence'] AS evidence
 FROM compared
-ORDER BY trajectory_key, slot
+LEFT JOIN decided
+  ON decided.trajectory_key = compared.trajectory_key
+ AND decided.turn = call['turn']
+ AND decided.index = call['index']
+ AND decided.name = call['api']
+ORDER BY compared.trajectory_key, slot

@@ -1,5 +1,6 @@
 -- Trajectories that ran on both arms and whose runs, rules or engine changed
--- since their newest profile (or that have none). Reads: $engine, comparable, and
+-- since their newest profile (or that have none). Reads: $engine, $terms (the term
+-- weights of the decision gap, for those that were offered tools), comparable, and
 -- touched(environment, api, said, learned): hashes of the rules and the learned
 -- artefacts of an API. What was learned is used without repeats of both arms only.
 WITH dual AS (
@@ -12,7 +13,9 @@ WITH dual AS (
         count(*) FILTER (WHERE arm = 'sim') AS sim_runs,
         count(*) FILTER (WHERE arm = 'real') AS real_runs,
         -- The first two repeats of each arm; further ones count in the noise only.
-        first_runs(arm, repeat) AS firsts
+        first_runs(arm, repeat) AS firsts,
+        count(catalog_hash) FILTER (WHERE arm = 'sim') > 0
+            AND count(catalog_hash) FILTER (WHERE arm = 'real') > 0 AS offered
     FROM runs
     GROUP BY environment, trajectory_id, trajectory_key
     HAVING count(*) FILTER (WHERE arm = 'sim') > 0
@@ -43,9 +46,11 @@ described AS (
             $engine, CASE WHEN comparable.environment IS NULL THEN '-' ELSE '+' END,
             to_hex(runs_hash),
             CASE WHEN touching.said <> 0 THEN concat('.', to_hex(touching.said)) END,
-            CASE WHEN touching.learned <> 0 AND (sim_runs < 2 OR real_runs < 2) THEN concat('~', to_hex(touching.learned)) END
+            CASE WHEN touching.learned <> 0 AND (sim_runs < 2 OR real_runs < 2) THEN concat('~', to_hex(touching.learned)) END,
+            CASE WHEN offered THEN concat('=', $terms) END
         ) AS inputs,
         calls,
+        offered,
         CAST(sim_runs AS INT) AS sim_runs,
         CAST(real_runs AS INT) AS real_runs,
         firsts['sim_0'] AS sim_0,

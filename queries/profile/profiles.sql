@@ -1,5 +1,6 @@
 -- One row per trajectory: its gap along the dimensions, from its roots.
--- Reads: $generation, pending_range, range_runs, range_verdicts, gaps (the rows of call_gaps.sql).
+-- Reads: $generation, pending_range, range_runs, range_verdicts, gaps (the rows of call_gaps.sql),
+-- decisions (the rows of decisions.sql).
 WITH along AS (
     SELECT
         trajectory_key,
@@ -114,7 +115,9 @@ surfaces AS (
     FROM offered
     JOIN compared ON compared.catalog_sim = offered.catalog_sim AND compared.catalog_real = offered.catalog_real
 ),
-deltas AS (
+-- What was told and offered: the Shapley parts of the decision gap. What happened in
+-- the runs: run_obs, run_act, run_rew.
+parts AS (
     SELECT
         p.*,
         coalesce(along.calls, 0) AS aligned,
@@ -127,10 +130,26 @@ deltas AS (
         along.gap['all_obs'] AS all_obs,
         along.gap['all_trans'] AS all_trans,
         along.delta_beh,
-        along.gap['trans_parts'] AS trans_parts
+        along.gap['trans_parts'] AS trans_parts,
+        decisions.decision,
+        CASE WHEN decisions.decision['obs'] IS NOT NULL THEN greatest(decisions.decision['obs'], 0.0) END AS told_obs,
+        CASE WHEN decisions.decision['act'] IS NOT NULL THEN greatest(decisions.decision['act'], 0.0) END AS told_act,
+        CASE WHEN decisions.decision['rew'] IS NOT NULL THEN greatest(decisions.decision['rew'], 0.0) END AS told_rew
     FROM pending_range AS p
     LEFT JOIN along ON along.trajectory_key = p.trajectory_key
     LEFT JOIN rewards ON rewards.trajectory_key = p.trajectory_key
+    LEFT JOIN decisions ON decisions.trajectory_key = p.trajectory_key
+),
+deltas AS (
+    SELECT
+        *,
+        CASE WHEN told_obs IS NULL THEN run_obs WHEN run_obs IS NULL THEN told_obs
+             ELSE 1 - (1 - told_obs) * (1 - run_obs) END AS delta_obs,
+        CASE WHEN told_act IS NULL THEN run_act WHEN run_act IS NULL THEN told_act
+             ELSE 1 - (1 - told_act) * (1 - run_act) END AS delta_act,
+        CASE WHEN told_rew IS NULL THEN run_rew WHEN run_rew IS NULL THEN told_rew
+             ELSE 1 - (1 - told_rew) * (1 - run_rew) END AS delta_rew
+    FROM parts
 )
 SELECT
     d.environment,
@@ -149,32 +168,44 @@ SELECT
     d.run_rew,
     rewards.rew_raw,
     rewards.rew_reliability,
-    -- What was told and offered joins here once the decision gap is measured.
-    d.run_obs AS delta_obs,
-    d.run_act AS delta_act,
-    d.run_rew AS delta_rew,
+    d.delta_obs,
+    d.delta_act,
+    d.delta_rew,
     d.delta_trans,
-    CASE WHEN d.run_obs IS NOT NULL THEN 'run' END AS obs_parts,
-    CASE WHEN d.run_act IS NOT NULL THEN 'run' END AS act_parts,
-    CASE WHEN d.run_rew IS NOT NULL THEN 'run' END AS rew_parts,
+    nullif(concat_ws(',', CASE WHEN d.told_obs IS NOT NULL THEN 'told' END, CASE WHEN d.run_obs IS NOT NULL THEN 'run' END), '') AS obs_parts,
+    nullif(concat_ws(',', CASE WHEN d.told_act IS NOT NULL THEN 'told' END, CASE WHEN d.run_act IS NOT NULL THEN 'run' END), '') AS act_parts,
+    nullif(concat_ws(',', CASE WHEN d.told_rew IS NOT NULL THEN 'told' END, CASE WHEN d.run_rew IS NOT NULL THEN 'run' END), '') AS rew_parts,
     d.trans_parts,
-    1 - d.run_obs AS fidelity_obs,
-    1 - d.run_act AS fidelity_act,
-    1 - d.run_rew AS fidelity_rew,
+    1 - d.delta_obs AS fidelity_obs,
+    1 - d.delta_act AS fidelity_act,
+    1 - d.delta_rew AS fidelity_rew,
     1 - d.delta_trans AS fidelity_trans,
-    CASE WHEN coalesce(d.run_obs, d.run_act, d.run_rew, d.delta_trans) IS NOT NULL THEN
-        (coalesce(1 - d.run_obs, 0) + coalesce(1 - d.run_act, 0) + coalesce(1 - d.run_rew, 0) + coalesce(1 - d.delta_trans, 0))
-      / (CASE WHEN d.run_obs IS NULL THEN 0 ELSE 1 END + CASE WHEN d.run_act IS NULL THEN 0 ELSE 1 END
-       + CASE WHEN d.run_rew IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_trans IS NULL THEN 0 ELSE 1 END)
+    CASE WHEN coalesce(d.delta_obs, d.delta_act, d.delta_rew, d.delta_trans) IS NOT NULL THEN
+        (coalesce(1 - d.delta_obs, 0) + coalesce(1 - d.delta_act, 0) + coalesce(1 - d.delta_rew, 0) + coalesce(1 - d.delta_trans, 0))
+      / (CASE WHEN d.delta_obs IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_act IS NULL THEN 0 ELSE 1 END
+       + CASE WHEN d.delta_rew IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_trans IS NULL THEN 0 ELSE 1 END)
     END AS fidelity_mean,
-    CAST(CASE WHEN d.run_obs IS NULL THEN 0 ELSE 1 END + CASE WHEN d.run_act IS NULL THEN 0 ELSE 1 END
-       + CASE WHEN d.run_rew IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_trans IS NULL THEN 0 ELSE 1 END AS INT) AS dimensions_known,
+    CAST(CASE WHEN d.delta_obs IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_act IS NULL THEN 0 ELSE 1 END
+       + CASE WHEN d.delta_rew IS NULL THEN 0 ELSE 1 END + CASE WHEN d.delta_trans IS NULL THEN 0 ELSE 1 END AS INT) AS dimensions_known,
     d.all_obs,
     d.all_trans,
     d.delta_beh,
     surfaces.surface['obs'] AS surface_obs,
     surfaces.surface['act'] AS surface_act,
     surfaces.surface['rew'] AS surface_rew,
+    d.decision['source'] AS gold_source,
+    CASE WHEN d.decision['signed'] IS NOT NULL THEN greatest(0.0, least(1.0, d.decision['signed'])) END AS gap_decision,
+    d.decision['signed'] AS decision_signed,
+    d.decision['sim'] AS decision_sim,
+    d.decision['real'] AS decision_real,
+    d.decision['obs'] AS decision_obs,
+    d.decision['act'] AS decision_act,
+    d.decision['rew'] AS decision_rew,
+    d.decision['all_calls'] AS decision_all_calls,
+    d.decision['right_calls'] AS decision_calls,
+    d.decision['flow'] AS decision_flow,
+    d.decision['pick_shift'] AS pick_shift,
+    d.decision['task'] AS surface_task,
     surfaces.surface['added'] AS tools_added,
     surfaces.surface['removed'] AS tools_removed,
     surfaces.surface['renamed'] AS tools_renamed,

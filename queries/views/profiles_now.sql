@@ -31,8 +31,8 @@ SELECT
     newest.*,
     -- What the gate uses: one total failure must not hide among four.
     CASE WHEN dimensions_known > 0 THEN
-        (1 - coalesce(delta_obs, 0)) * (1 - coalesce(delta_act, 0))
-      * (1 - coalesce(delta_rew, 0)) * (1 - coalesce(delta_trans, 0))
+        (1 - coalesce(gap_decision, 0)) * (1 - coalesce(run_obs, 0)) * (1 - coalesce(run_act, 0))
+      * (1 - coalesce(run_rew, 0)) * (1 - coalesce(delta_trans, 0))
     END AS fidelity,
     se_obs AS fidelity_obs_se,
     se_act AS fidelity_act_se,

@@ -18,6 +18,7 @@ mod show;
 mod slice;
 mod sql;
 mod vacuum;
+mod validate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -179,6 +180,8 @@ enum Command {
     Slice(slice::SliceArgs),
     /// Show a trajectory on both arms side by side
     Show(show::ShowArgs),
+    /// Check the profiles against what happened to real agents
+    Validate(validate::ValidateArgs),
 }
 
 /// Parses the command line and runs the command.
@@ -225,6 +228,7 @@ pub fn main() -> ExitCode {
             Command::Functions(args) => functions::run(args, &printer),
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
+            Command::Validate(args) => validate::run(args, global, &printer).await,
         }
     });
     // Threads that still read ahead end with the process.

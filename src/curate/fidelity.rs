@@ -7,7 +7,7 @@ use fidelake_core::gap::{Gaps, Gate};
 use fidelake_core::stats::mean;
 
 use super::recipe::{Arm, GateKind, Recipe};
-use super::region::{Expected, PerFactor};
+use super::region::{DIMENSIONS, Expected, PerFactor};
 use super::select::Candidate;
 
 /// How many standard errors are taken off a fidelity.
@@ -40,11 +40,10 @@ pub(super) fn judge(
             imputed.push((at, expected.spread));
         }
     }
-    // The decision gap is not in the profile yet; a factor that was measured
-    // nowhere is left out for every run alike.
-    let [obs, act, rew, trans] = gaps.map(|gap| gap.or(Some(0.0)));
+    // A factor that was measured nowhere is left out for every run alike.
+    let [obs, act, rew, trans, decision] = gaps.map(|gap| gap.or(Some(0.0)));
     let all = Gaps {
-        decision: Some(0.0),
+        decision,
         run_obs: obs,
         run_act: act,
         run_rew: rew,
@@ -87,7 +86,11 @@ fn mean_fidelity(run: &Candidate, gaps: &PerFactor<Option<f64>>, known: usize) -
     if known > 0 && own.is_some() {
         return own;
     }
-    let expected: Vec<f64> = gaps.iter().flatten().map(|gap| 1.0 - gap).collect();
+    let expected: Vec<f64> = gaps[..DIMENSIONS]
+        .iter()
+        .flatten()
+        .map(|gap| 1.0 - gap)
+        .collect();
     mean(&expected)
 }
 

@@ -18,7 +18,17 @@ use std::collections::BTreeMap;
 use fidelake_core::stats::ExactSum;
 
 /// The factors of f, as columns of `profiles_now` (docs/measures.md, "Gate").
-pub(super) const FACTORS: [&str; 4] = ["run_obs", "run_act", "run_rew", "delta_trans"];
+pub(super) const FACTORS: [&str; 5] = [
+    "run_obs",
+    "run_act",
+    "run_rew",
+    "delta_trans",
+    "gap_decision",
+];
+
+/// So many of them, the first, are dimensions of their own; the decision gap
+/// speaks of obs, act and rew again.
+pub(super) const DIMENSIONS: usize = 4;
 
 /// Trajectories that the lake's mean counts for in an environment.
 const PSEUDO: f64 = 5.0;
@@ -129,13 +139,16 @@ mod tests {
     fn shrinkage_by_hand() {
         let mut regions = Regions::default();
         for x in [0.2, 0.4] {
-            regions.add("a", [Some(x), None, Some(0.0), None]);
+            regions.add("a", [Some(x), None, Some(0.0), None, None]);
         }
         for _ in 0..4 {
-            regions.add("b", [Some(0.6), None, None, None]);
+            regions.add("b", [Some(0.6), None, None, None, None]);
         }
-        regions.add("c", [None; 4]);
-        assert_eq!(regions.left_out(), ["run_act", "delta_trans"]);
+        regions.add("c", [None; 5]);
+        assert_eq!(
+            regions.left_out(),
+            ["run_act", "delta_trans", "gap_decision"]
+        );
         assert!(regions.expected("c").is_none() && regions.expected("d").is_none());
 
         // The lake: .2 .4 .6 .6 .6 .6: mean .5, variance .02333.

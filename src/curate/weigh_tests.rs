@@ -52,7 +52,7 @@ fn candidate(
 }
 
 fn all(gap: f64) -> Option<PerFactor<Option<f64>>> {
-    Some([Some(gap), Some(0.0), Some(0.0), Some(0.0)])
+    Some([Some(gap), Some(0.0), Some(0.0), Some(0.0), Some(0.0)])
 }
 
 fn weighed(recipe: &str, candidates: Vec<Candidate>) -> CurateResult<Weighed> {
@@ -116,7 +116,7 @@ fn what_is_not_measured_is_expected_of_the_environment() {
         .iter()
         .enumerate()
         .map(|(at, gap)| {
-            let profile = Some([Some(*gap), None, None, Some(0.1)]);
+            let profile = Some([Some(*gap), None, None, Some(0.1), None]);
             candidate("e", &format!("t{at}"), 0, 0.0, profile)
         })
         .collect();
@@ -126,10 +126,10 @@ fn what_is_not_measured_is_expected_of_the_environment() {
         "half",
         0,
         1.0,
-        Some([None, None, None, Some(0.5)]),
+        Some([None, None, None, Some(0.5), None]),
     ));
     let weighed = weighed("[gate]\nkind = \"seed\"\n", runs).unwrap();
-    assert_eq!(weighed.left_out, ["run_act", "run_rew"]);
+    assert_eq!(weighed.left_out, ["run_act", "run_rew", "gap_decision"]);
     let [.., predicted, half] = weighed.rows.as_slice() else {
         panic!()
     };

@@ -11,6 +11,7 @@ mod rows;
 mod rules;
 mod session;
 mod settings;
+mod terms;
 mod touch;
 
 pub use error::{EngineError, EngineResult};

@@ -18,11 +18,12 @@ use super::error::EngineResult;
 use super::functions::Settings;
 use super::session::Engine;
 use super::settings::texts;
+use super::terms::Terms;
 use super::{rules, touch};
 use crate::lake::{At, Lake, LakeError, LakeVersion, Pinned};
 
 /// Changes when the same runs give other numbers.
-const ENGINE: &str = "p2";
+const ENGINE: &str = "p3";
 
 const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
 const PENDING: &str = include_str!("../../queries/profile/pending.sql");
@@ -45,6 +46,8 @@ pub(super) struct Basis {
     engine: String,
     /// Hash of the rules file.
     rules: String,
+    /// Hash of the term weights.
+    terms: String,
     /// Environments whose arms hash their state alike.
     comparable: Vec<String>,
     /// Trajectories that have a profile.
@@ -75,9 +78,12 @@ impl Work {
         lake: &Lake,
         engine: &Engine,
         settings: &Settings,
+        terms: &Terms,
     ) -> EngineResult<Self> {
-        let rules = rules::hash(lake.path())?;
-        if let Some((then, basis)) = last(lake, engine.version(), &rules)? {
+        let (rules, terms) = (rules::hash(lake.path())?, terms.fingerprint()?);
+        let last = last(lake, engine.version())?;
+        let last = last.filter(|(_, basis)| basis.rules == rules && basis.terms == terms);
+        if let Some((then, basis)) = last {
             if let Some((narrow, met)) = narrow(lake, engine, &then).await? {
                 let work = Self::among(narrow, settings, basis, met).await?;
                 // An environment whose states can be compared now touches old trajectories.
@@ -91,6 +97,7 @@ impl Work {
         let basis = Basis {
             engine: ENGINE.to_owned(),
             rules,
+            terms,
             comparable: comparable(engine).await?,
             profiles: engine.count(known).await?,
         };
@@ -120,7 +127,10 @@ impl Work {
     ) -> EngineResult<Self> {
         name_comparable(&engine, &basis.comparable)?;
         touch::name_touched(&engine, settings).await?;
-        let parameters = [("engine", ScalarValue::from(ENGINE))];
+        let parameters = [
+            ("engine", ScalarValue::from(ENGINE)),
+            ("terms", ScalarValue::from(basis.terms.as_str())),
+        ];
         let (schema, rows) = engine.query_with(PENDING, &parameters).await?;
         let pending = concat_batches(&schema, &rows).map_err(LakeError::from)?;
         engine.name_rows("pending_range", &schema, vec![pending.clone()])?;
@@ -150,7 +160,7 @@ impl Work {
 }
 
 /// The newest profile run, if its profiles stand on the same rules, artefacts and engine.
-fn last(lake: &Lake, now: &LakeVersion, rules: &str) -> EngineResult<Option<(LakeVersion, Basis)>> {
+fn last(lake: &Lake, now: &LakeVersion) -> EngineResult<Option<(LakeVersion, Basis)>> {
     let versions = lake.versions()?;
     let Some(then) = versions.into_iter().rfind(|v| v.operation == OPERATION) else {
         return Ok(None);
@@ -162,7 +172,7 @@ fn last(lake: &Lake, now: &LakeVersion, rules: &str) -> EngineResult<Option<(Lak
         .counts
         .get(KEY)
         .and_then(|basis| Basis::deserialize(basis).ok());
-    let basis = basis.filter(|basis| same && basis.engine == ENGINE && basis.rules == rules);
+    let basis = basis.filter(|basis| same && basis.engine == ENGINE);
     Ok(basis.map(|basis| (then, basis)))
 }
 

@@ -19,16 +19,21 @@ use super::functions::Settings;
 use super::pending::{OPERATION, Work};
 use super::range::{calls_per_range, name_range, ranges};
 use super::session::Engine;
-use super::settings;
+use super::terms::{self, Terms};
+use super::{learn, settings};
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
+const DECISIONS: &str = include_str!("../../queries/profile/decisions.sql");
 const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
 const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
 const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
 
 /// What a profile run writes, in the order of committing.
 const TABLES: [&str; 3] = ["call_gaps", "profiles", "evidence"];
+
+/// What the first one writes too.
+const TERM_TABLES: [&str; 2] = [terms::TABLE, "learned"];
 
 /// What a profile run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -55,8 +60,10 @@ pub async fn profile(
     progress: &dyn Progress,
 ) -> EngineResult<ProfileReport> {
     let engine = Engine::open(lake, &At::Newest).await?;
+    let terms = Terms::in_force(&engine).await?;
     let mut settings = settings::read(&engine, lake.path()).await?;
-    let work = Work::find(lake, &engine, &settings).await?;
+    settings.probe = Arc::new(terms.probe()?);
+    let work = Work::find(lake, &engine, &settings, &terms).await?;
     let (pending, known) = (&work.pending, work.known);
     let base = engine.version().version;
     if pending.num_rows() == 0 {
@@ -73,9 +80,18 @@ pub async fn profile(
     let settings = Arc::new(settings);
     let ranges = ranges(pending, calls_per_range(lake).await?);
     let id = format!("profile-{base}-{}", work_hash(pending)?);
+    // The first term weights stand in the lake with the profiles that use them.
+    let first = (!terms.stored && terms.rows.num_rows() > 0)
+        .then(|| learn::first_terms(&terms, base))
+        .transpose()?;
+    let mut tables = TABLES.to_vec();
+    tables.extend(first.iter().flat_map(|_| TERM_TABLES));
     let (mut writer, started) = lake
-        .write(OPERATION, &id, "fidelake profile", &TABLES)
+        .write(OPERATION, &id, "fidelake profile", &tables)
         .await?;
+    for (table, rows) in TERM_TABLES.into_iter().zip(first.into_iter().flatten()) {
+        writer.push(table, 0, rows)?;
+    }
     if started == Started::Resumed {
         progress.say("going on with a profile run that was interrupted");
     }
@@ -150,7 +166,9 @@ impl Range {
     ) -> EngineResult<Self> {
         // A session of its own, because the ranges name their rows alike.
         let engine = engine.fork(settings).await?;
+        let offered = any(&pending, "offered");
         name_range(&engine, pending, total).await?;
+        name_decisions(&engine, offered).await?;
         let parameters = [("generation", ScalarValue::Int64(Some(generation)))];
         let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
         engine.name_rows("gaps", &schema, rows.clone())?;
@@ -171,6 +189,25 @@ impl Range {
             side.filter(|side| *side == Some("both")).count() as u64
         })
     }
+}
+
+/// Names the rows `decisions`. Payloads are read for them only if `offered` says that
+/// a trajectory of the range was offered tools on both arms.
+async fn name_decisions(engine: &Engine, offered: bool) -> EngineResult<()> {
+    let (schema, rows) = match offered {
+        true => engine.query(DECISIONS).await?,
+        false => {
+            let planned = engine.plan(DECISIONS).await?;
+            (Arc::clone(planned.schema().inner()), Vec::new())
+        }
+    };
+    engine.name_rows("decisions", &schema, rows)
+}
+
+/// Whether a flag is set in any row.
+fn any(rows: &RecordBatch, flag: &str) -> bool {
+    let flags = rows.column_by_name(flag).and_then(|c| c.as_boolean_opt());
+    flags.is_some_and(|flags| flags.iter().flatten().any(|set| set))
 }
 
 /// Gives query results the exact columns of a table.

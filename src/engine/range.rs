@@ -15,6 +15,9 @@ const RANGE_BYTES: u64 = 96 << 20;
 /// Calls per range at most.
 const RANGE_CALLS: u64 = 60_000;
 
+/// What reading two catalogs costs, in calls.
+const OFFERED_CALLS: u64 = 16;
+
 /// The tables that the queries of a range read.
 const TABLES: [&str; 4] = ["calls", "observations", "runs", "verdicts"];
 
@@ -68,10 +71,14 @@ pub(super) fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Ran
     let (Some(keys), Some(calls)) = (number("trajectory_key"), number("calls")) else {
         return Vec::new();
     };
+    let offered = pending.column_by_name("offered");
+    let offered = offered.and_then(|c| c.as_boolean_opt());
     let mut ranges = Vec::new();
     let (mut start, mut size) = (0, 0u64);
     for row in 0..keys.len() {
         let own = u64::try_from(calls.value(row)).unwrap_or_default() + 1;
+        let reads = offered.is_some_and(|offered| offered.value(row));
+        let own = own + if reads { OFFERED_CALLS } else { 0 };
         let new_key = row > start && keys.value(row) != keys.value(row - 1);
         if new_key && size + own > per_range {
             ranges.push(start..row);

@@ -51,6 +51,10 @@ const VIEWS: &[(&str, &str)] = &[
         include_str!("../../queries/views/volatile_paths_now.sql"),
     ),
     (
+        "term_weights_now",
+        include_str!("../../queries/views/term_weights_now.sql"),
+    ),
+    (
         "evidence_now",
         include_str!("../../queries/views/evidence_now.sql"),
     ),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// Version of all table schemas together. A lake of a newer one is refused, an
 /// older one is migrated when it is opened for writing.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
@@ -32,6 +32,7 @@ const SOURCES: &[(&str, &str)] = tables![
     "evidence",
     "learned_noise",
     "volatile_paths",
+    "term_weights",
     "learned",
     "curations",
     "curation_rows",

@@ -8,6 +8,7 @@ mod pair;
 mod screen;
 mod slice;
 mod statements;
+mod validation;
 
 pub use heat::{Heat, HeatCell, HeatError};
 pub use named::{NAMED, NamedQuery};
@@ -19,3 +20,4 @@ pub use pair::{
 pub use screen::{Ink, Screen, fit, padded, safe, safe_lines, wrapped};
 pub use slice::{Cell, Dimension, Slice, SliceError, Sliced};
 pub use statements::{Statements, statements};
+pub use validation::{batch as validation_batch, draw as draw_validation, svg as svg_validation};

@@ -126,6 +126,8 @@ def check_weights(rows, manifest):
     if manifest["arm"] == "sim" and set(gate["factors"]) == {"run_obs", "run_act", "run_rew", "delta_trans"}:
         parts = [numbers(rows, f"fidelity_{k}") for k in ("obs", "act", "rew", "trans")]
         close("fidelity", f[measured], np.prod(parts, axis=0)[measured])
+    # Shards do not hold the parts of f beside the decision gap; f is a product with it all the same.
+    assert np.all((f[~np.isnan(f)] >= 0) & (f[~np.isnan(f)] <= 1))
     penalty = np.where(np.isnan(se), gate["max_penalty"], np.minimum(gate["kappa"] * se, gate["max_penalty"]))
     close("fidelity_low", low, np.maximum(f - penalty, 0))
 

@@ -1,8 +1,9 @@
 //! Differences between the tools that two arms offer: surface distances, kept
 //! beside the decision gap as diagnostics (docs/measures.md, "Decision gap").
 //!
-//! Alignment: same name (a name twice pairs in order); else a tool with the
-//! same, non-empty set of parameter names at every depth, unique among the
+//! Alignment: same name (of several of one name first those that are equal, then
+//! those that accept the same, then those described alike, then in order); else a tool
+//! with the same, non-empty set of parameter names at every depth, unique among the
 //! unmatched tools of both arms, is a rename; else added or removed.
 //!
 //! Each gap is a mean over the union of tools (a matched pair is one), in `[0,1]`:
@@ -96,18 +97,16 @@ pub fn catalog_gap(left: &[Tool<'_>], right: &[Tool<'_>], comparer: &mut Compare
         tools.iter().map(|tool| split(tool.parameters)).collect()
     };
     let (a, b) = (parts(left), parts(right));
-    let mut partner = same_names(left, right);
-    let renamed = renames(&a, &b, &mut partner);
     let mut gap = CatalogGap::default();
     let mut taken = vec![false; right.len()];
-    for (i, other) in partner.iter().enumerate() {
-        let Some(j) = *other else {
+    for (i, (other, renamed)) in partners(left, &a, right, &b).into_iter().enumerate() {
+        let Some(j) = other else {
             gap.removed += 1;
             gap.tools.push(alone(Some(i), None, ToolMatch::Removed));
             continue;
         };
         taken[j] = true;
-        let relation = if renamed[i] {
+        let relation = if renamed {
             ToolMatch::Renamed
         } else {
             ToolMatch::Same
@@ -121,10 +120,10 @@ pub fn catalog_gap(left: &[Tool<'_>], right: &[Tool<'_>], comparer: &mut Compare
             right: Some(j),
             relation,
             act: comparer.observe(schemas.0, schemas.1).gap,
-            rew: if renamed[i] { 1.0 } else { rew },
+            rew: if renamed { 1.0 } else { rew },
             obs: 1.0 - text_similarity(&obs_left, &obs_right),
         };
-        gap.renamed += u32::from(renamed[i]);
+        gap.renamed += u32::from(renamed);
         gap.schema_changed += u32::from(row.act > 0.0);
         gap.reward_text_changed += u32::from(rew > 0.0);
         gap.text_changed += u32::from(row.obs > 0.0);
@@ -156,14 +155,52 @@ fn alone(left: Option<usize>, right: Option<usize>, relation: ToolMatch) -> Tool
     }
 }
 
-fn same_names(left: &[Tool<'_>], right: &[Tool<'_>]) -> Vec<Option<usize>> {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (j, tool) in right.iter().enumerate().rev() {
-        places.entry(tool.name).or_default().push(j);
+/// For each tool of the left catalog its partner, and whether that has another name.
+pub(super) fn partners(
+    left: &[Tool<'_>],
+    a: &[SchemaParts],
+    right: &[Tool<'_>],
+    b: &[SchemaParts],
+) -> Vec<(Option<usize>, bool)> {
+    let mut partner = same_names(left, a, right, b);
+    let renamed = renames(a, b, &mut partner);
+    partner.into_iter().zip(renamed).collect()
+}
+
+fn same_names(
+    left: &[Tool<'_>],
+    a: &[SchemaParts],
+    right: &[Tool<'_>],
+    b: &[SchemaParts],
+) -> Vec<Option<usize>> {
+    // What must be equal beside the name, the strictest first.
+    const BY: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
+
+    let twice = |tools: &[Tool<'_>]| {
+        let names: std::collections::HashSet<_> = tools.iter().map(|tool| tool.name).collect();
+        names.len() < tools.len()
+    };
+    let from = if twice(left) || twice(right) { 0 } else { 3 };
+    let mut partner = vec![None; left.len()];
+    let mut taken = vec![false; right.len()];
+    for (accepts, described) in &BY[from..] {
+        let key = |tool: &Tool<'_>, parts: &SchemaParts| {
+            let accepts = accepts.then(|| parts.accepts.clone());
+            let described = described.then(|| tool.description.to_owned());
+            (tool.name.to_owned(), accepts, described)
+        };
+        let mut places: HashMap<_, Vec<usize>> = HashMap::new();
+        for j in (0..right.len()).rev().filter(|&j| !taken[j]) {
+            places.entry(key(&right[j], &b[j])).or_default().push(j);
+        }
+        for i in 0..left.len() {
+            if partner[i].is_none() {
+                partner[i] = places.get_mut(&key(&left[i], &a[i])).and_then(Vec::pop);
+                partner[i].into_iter().for_each(|j| taken[j] = true);
+            }
+        }
     }
-    left.iter()
-        .map(|tool| places.get_mut(tool.name).and_then(Vec::pop))
-        .collect()
+    partner
 }
 
 /// Completes the partners by unique parameter sets; says which were renamed.
@@ -233,6 +270,18 @@ mod tests {
         // Two of one parameter set are no rename.
         let twins = [tool("x", "", ID), tool("y", "", ID)];
         assert_eq!(gap(&left[..1], &twins).renamed, 0);
+    }
+
+    #[test]
+    fn of_one_name_the_most_alike_are_partners() {
+        let own = tool("a", "Finds it.", ID);
+        let right = [tool("a", "", ""), tool("a", "Finds it.", DAY), own];
+        let found = gap(&[own], &right);
+        assert_eq!((found.tools[0].right, found.added), (Some(2), 2));
+        assert_eq!((found.tools[0].act, found.obs), (0.0, 0.0));
+        // What it accepts counts before how it is described.
+        let right = [tool("a", "Finds it.", DAY), tool("a", "Other.", ID)];
+        assert_eq!(gap(&[own], &right).tools[0].right, Some(1));
     }
 
     #[test]

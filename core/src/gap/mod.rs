@@ -12,6 +12,7 @@ mod catalog;
 mod comparer;
 mod cosmetic;
 mod cosmetic_kinds;
+mod decision;
 mod diff;
 mod dual;
 mod gate;
@@ -70,6 +71,11 @@ pub use answer::{Answer, Form};
 pub use cascade::{Along, CallEvidence, Cause, Named, along, causes, is_flaky};
 pub use catalog::{CatalogGap, Tool, ToolGap, ToolMatch, catalog_gap};
 pub use comparer::Comparer;
+pub use decision::{
+    Agent, CallDecision, Decision, Dimension, Episode, GoldSource, Made, Mix, Offer, Offered, Pair,
+    Placed, Probe, ProbeConstants, RightCall, Seen, TermWeights, decide, right_calls, shapley,
+    tool_words,
+};
 pub use diff::{Diff, PathDiff, SHOWN_CHARS};
 pub use dual::{
     Firsts, Knowledge, Learned, NoKnowledge, PARTS, Part, RunCall, SlotGap, Variation,

@@ -87,7 +87,7 @@ fn fields() -> Fields {
     numbers.chain(counts).collect()
 }
 
-fn read_tools<'d>(doc: &'d Json<'_>) -> Vec<Tool<'d>> {
+pub(super) fn read_tools<'d>(doc: &'d Json<'_>) -> Vec<Tool<'d>> {
     let tools = doc.root().elements();
     tools
         .map(|tool| Tool {

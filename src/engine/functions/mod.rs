@@ -9,6 +9,7 @@ mod along;
 mod answers;
 mod catalogs;
 mod compare;
+mod decisions;
 mod distributions;
 mod exact;
 mod fields;
@@ -102,6 +103,7 @@ fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     all.extend(window::functions());
     all.push(compare::function(settings));
     all.push(compare::variations());
+    all.extend(decisions::functions(settings));
     all.extend(along::functions());
     all.extend(region::functions());
     all

@@ -14,9 +14,8 @@ use datafusion::logical_expr::{
 use super::{Doc, Function};
 
 /// Computes a column from columns of equal length.
-pub(super) type Compute = fn(&[ArrayRef]) -> Result<ArrayRef>;
+type Compute = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
-#[derive(Debug)]
 struct Scalar {
     name: &'static str,
     signature: Signature,
@@ -24,9 +23,15 @@ struct Scalar {
     compute: Compute,
 }
 
+impl std::fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 impl PartialEq for Scalar {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.name == other.name && Arc::ptr_eq(&self.compute, &other.compute)
     }
 }
 
@@ -78,14 +83,14 @@ pub(super) fn scalar(
     doc: Doc,
     arguments: Vec<DataType>,
     result: DataType,
-    compute: Compute,
+    compute: impl Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync + 'static,
 ) -> Function {
     let signature = Signature::exact(arguments, Volatility::Immutable);
     let udf = ScalarUDF::new_from_impl(Scalar {
         name: doc.name,
         signature,
         result,
-        compute,
+        compute: Arc::new(compute),
     });
     Function::Scalar(udf, doc)
 }

@@ -4,8 +4,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use fidelake_core::gap::{CompiledRules, Knowledge, Learned, PathRules};
+use fidelake_core::gap::{CompiledRules, Knowledge, Learned, PathRules, Probe};
 
 use crate::engine::rules::Declared;
 
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     /// What was learned of paths alone.
     pub(crate) volatile: PathRules,
     pub(crate) learned: ByApi<Learned>,
+    /// The reader of the decision gap, with the term weights in force.
+    pub(crate) probe: Arc<Probe>,
     /// Number of examples by path id.
     pub(crate) samples: ByApi<HashMap<i64, u32>>,
 }

@@ -1,7 +1,8 @@
-//! What the lake teaches about itself: noise of APIs that were repeated, and fields
-//! that vary by themselves.
+//! What the lake teaches about itself: noise of APIs that were repeated, fields
+//! that vary by themselves, words that say much about a tool.
 //!
-//! An artefact is renewed by `fidelake learn` only. A profile pins what it used in
+//! An artefact is renewed by `fidelake learn` only (the first term weights are made
+//! by the first profile that needs them). A profile pins what it used in
 //! its inputs, so a new import changes no number, and a new artefact exactly those
 //! of the trajectories that it touches.
 
@@ -17,11 +18,18 @@ use fidelake_core::json::key::KeyHasher;
 use super::error::{EngineError, EngineResult};
 use super::profile::conform;
 use super::session::Engine;
+use super::terms::{self, Terms};
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint};
 pub use volatile::Edit;
 
 const NOISE: &str = include_str!("../../../queries/learn/noise.sql");
+
+impl Artefact {
+    fn id(&self, base: i64) -> String {
+        format!("{}-{base}-{}", self.kind, &self.hash[..12])
+    }
+}
 
 /// What was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -64,11 +72,17 @@ pub async fn learn(
     volatile::name_residual(lake, &engine, &paths, progress).await?;
     let (schema, noise) = engine.query(NOISE).await?;
     let noise = concat_batches(&schema, &noise).map_err(LakeError::from)?;
+    let terms = Terms::count(&engine).await?;
     let mut artefacts = Vec::new();
     for (kind, table, rows) in [
         ("noise", "learned_noise", noise),
         ("volatile_paths", "volatile_paths", paths),
+        (terms::TABLE, terms::TABLE, terms.rows),
     ] {
+        // A lake without catalogs has no words to weigh.
+        if kind == terms::TABLE && rows.num_rows() == 0 {
+            continue;
+        }
         let hash = hash(&rows)?;
         if known(&engine, kind).await?.as_deref() == Some(&hash) {
             report.unchanged.push(kind.to_owned());
@@ -154,7 +168,7 @@ async fn write(
     let base = writer.base().version;
     let mut entries = Vec::new();
     for artefact in &artefacts {
-        let id = format!("{}-{base}-{}", artefact.kind, &artefact.hash[..12]);
+        let id = artefact.id(base);
         let rows = named(&artefact.rows, &id, base)?;
         let schema = rows.schema();
         let rows = conform(artefact.table, (schema, vec![rows]))?;
@@ -167,8 +181,23 @@ async fn write(
     Ok(writer.commit(1, counts).await?.version)
 }
 
+/// The first term weights, for the profile run that needs them: rows of
+/// `term_weights` and of `learned`.
+pub(super) fn first_terms(terms: &Terms, base: i64) -> EngineResult<[RecordBatch; 2]> {
+    let artefact = Artefact {
+        kind: terms::TABLE,
+        table: terms::TABLE,
+        hash: hash(&terms.rows)?,
+        rows: terms.rows.clone(),
+    };
+    let id = artefact.id(base);
+    let rows = named(&artefact.rows, &id, base)?;
+    let rows = conform(artefact.table, (rows.schema(), vec![rows]))?;
+    Ok([rows, entry_rows(&[(id, &artefact)], base)?])
+}
+
 /// A hash of rows that come in a fixed order.
-fn hash(rows: &RecordBatch) -> EngineResult<String> {
+pub(super) fn hash(rows: &RecordBatch) -> EngineResult<String> {
     let mut text = Vec::new();
     let mut writer = arrow::csv::Writer::new(&mut text);
     writer.write(rows).map_err(LakeError::from)?;
