@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod curate;
+pub mod dual;
 pub mod engine;
 pub mod env;
 pub mod formats;

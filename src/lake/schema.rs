@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// Version of all table schemas together. A lake of a newer one is refused, an
 /// older one is migrated when it is opened for writing.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
@@ -35,6 +35,7 @@ const SOURCES: &[(&str, &str)] = tables![
     "learned",
     "curations",
     "curation_rows",
+    "ledger",
 ];
 
 /// A table as `schemas/NAME.toml` describes it.
