@@ -40,6 +40,8 @@ pub enum Fault {
     Malformed,
     /// A replay has no answer for it.
     Missed,
+    /// Its arguments cannot be written in the protocol, now or later: never left.
+    Unsendable,
 }
 
 impl Fault {
@@ -51,6 +53,7 @@ impl Fault {
             Self::Late => "timeout",
             Self::Malformed => "malformed_response",
             Self::Missed => "replay_missed",
+            Self::Unsendable => "invalid_arguments",
         }
     }
 
@@ -68,6 +71,29 @@ pub struct Note {
     pub kind: &'static str,
     /// A short text: never more than a few hundred bytes of what was seen.
     pub text: String,
+}
+
+/// How many bytes of what was seen a note may quote.
+const QUOTED: usize = 400;
+
+impl Note {
+    /// A note; a long text is cut.
+    #[must_use]
+    pub fn new(kind: &'static str, text: impl Into<String>) -> Self {
+        let mut text = text.into();
+        if text.len() > QUOTED {
+            text.truncate(text.floor_char_boundary(QUOTED));
+            text.push('…');
+        }
+        Self { kind, text }
+    }
+
+    /// The end of a long text, as much as a note may quote.
+    #[must_use]
+    pub fn end_of(text: &str) -> &str {
+        let from = text.len().saturating_sub(QUOTED);
+        &text[text.ceil_char_boundary(from)..]
+    }
 }
 
 /// What came back from a call.
@@ -118,10 +144,7 @@ impl Answer {
             error_type: Some(fault.as_str().to_owned()),
             latency_ms,
             fault: Some(fault),
-            notes: vec![Note {
-                kind,
-                text: text.into(),
-            }],
+            notes: vec![Note::new(kind, text)],
             ..Self::default()
         }
     }

@@ -7,8 +7,12 @@
 //! fail, because without them there is nothing to call.
 
 mod answer;
+mod child;
 mod error;
+mod oddities;
+mod process;
 mod spec;
+mod text;
 
 use async_trait::async_trait;
 

@@ -10,6 +10,7 @@
 mod asking;
 mod bad_input;
 mod curate;
+mod environments;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod gap_engine;
