@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::printer::{ITEMS, Meter, Printer};
@@ -12,6 +12,7 @@ use crate::dual::{
     ArmStatus, DryCall, DryRun, DualError, Plan, PlanStatus, Report, Switches, dry_run,
     run as run_plan, status,
 };
+use crate::env::replay::{CheckRow, Miss, Replay, THRESHOLD, check};
 use crate::report::OutputFormat;
 
 /// Run the same calls on both arms, and see where a plan stands.
@@ -27,6 +28,8 @@ enum DualCommand {
     Run(RunArgs),
     /// Show where a plan stands
     Status(StatusArgs),
+    /// Show how well a replay of the lake would answer
+    ReplayCheck(ReplayArgs),
 }
 
 /// Run a plan, or go on with it.
@@ -63,6 +66,27 @@ struct StatusArgs {
     plan: PathBuf,
 }
 
+/// Show how well a replay of the lake would answer.
+///
+/// Asks every recorded call of the others, without the call's own trajectory:
+/// how many are found exactly, how many by near arguments, how many not at all,
+/// and how far what is found is from what was really answered.
+#[derive(Debug, Args)]
+struct ReplayArgs {
+    /// Environment in the lake
+    #[arg(value_name = "ENVIRONMENT")]
+    environment: String,
+    /// A further condition over `runs`, such as "arm = 'real'"
+    #[arg(long = "where", value_name = "SQL")]
+    filter: Option<String>,
+    /// Tools that change nothing
+    #[arg(long, value_name = "TOOL,...", value_delimiter = ',')]
+    reads: Vec<String>,
+    /// Largest distances of arguments to try
+    #[arg(long, value_name = "X,...", value_delimiter = ',', default_values_t = [0.1, THRESHOLD, 0.5])]
+    threshold: Vec<f64>,
+}
+
 pub(crate) async fn run(
     args: &DualArgs,
     global: &Global,
@@ -71,6 +95,7 @@ pub(crate) async fn run(
     match &args.command {
         DualCommand::Run(args) => run_command(args, global, printer).await,
         DualCommand::Status(args) => status_command(args, global, printer).await,
+        DualCommand::ReplayCheck(args) => replay_command(args, global, printer).await,
     }
 }
 
@@ -297,4 +322,47 @@ fn status_rows(plans: &[PlanStatus]) -> anyhow::Result<RecordBatch> {
         ("spent", number(|arm| Some(arm.spent)), false),
         ("budget", number(|arm| arm.budget), true),
     ])?)
+}
+
+async fn replay_command(
+    args: &ReplayArgs,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let replay = Replay {
+        environment: args.environment.clone(),
+        r#where: args.filter.clone(),
+        version: None,
+        threshold: None,
+        miss: Miss::Unknown,
+        through: None,
+        reads: args.reads.iter().cloned().collect(),
+    };
+    let rows = check(&global.lake, &replay, &args.threshold)
+        .await
+        .map_err(anyhow::Error::msg)?;
+    let count = |of: fn(&CheckRow) -> u64| -> ArrayRef {
+        let numbers = rows.iter().map(|row| i64::try_from(of(row)).ok());
+        Arc::new(numbers.collect::<Int64Array>())
+    };
+    let number = |of: fn(&CheckRow) -> f64| -> ArrayRef {
+        Arc::new(
+            rows.iter()
+                .map(|row| Some(of(row)))
+                .collect::<Float64Array>(),
+        )
+    };
+    printer.batch(&RecordBatch::try_from_iter([
+        ("threshold", number(|row| row.threshold)),
+        ("calls", count(|row| row.calls)),
+        ("exact_place", count(|row| row.exact_place)),
+        ("exact_call", count(|row| row.exact_call)),
+        ("near", count(|row| row.near)),
+        ("missed", count(|row| row.missed)),
+        ("gap_exact", number(|row| row.gap_exact)),
+        ("gap_near", number(|row| row.gap_near)),
+        ("near_equal", count(|row| row.near_equal)),
+        ("distance_near", number(|row| row.distance_near)),
+    ])?)?;
+    Ok(Status::Done)
 }

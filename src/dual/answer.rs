@@ -53,36 +53,14 @@ impl Object {
     }
 }
 
-/// JSON text on one line: line breaks between values become spaces, within
-/// strings (where JSON forbids them, and servers write them) escapes. What is no
-/// JSON is kept as a string.
+/// JSON text on one line. What is no JSON is kept as a string.
 pub(super) fn one_line(json: &str) -> String {
-    if Doc::parse(json).is_err() {
-        let mut text = String::with_capacity(json.len() + 2);
-        push_json_string(json, &mut text);
-        return text;
+    if Doc::parse(json).is_ok() {
+        return crate::env::one_line(json);
     }
-    if !json.contains(['\n', '\r']) {
-        return json.to_owned();
-    }
-    let mut out = String::with_capacity(json.len());
-    let (mut inside, mut escaped) = (false, false);
-    for letter in json.chars() {
-        match letter {
-            '\n' if inside => out.push_str("\\n"),
-            '\r' if inside => out.push_str("\\r"),
-            '\n' | '\r' => out.push(' '),
-            _ => out.push(letter),
-        }
-        if inside && escaped {
-            escaped = false;
-        } else if inside && letter == '\\' {
-            escaped = true;
-        } else if letter == '"' {
-            inside = !inside;
-        }
-    }
-    out
+    let mut text = String::with_capacity(json.len() + 2);
+    push_json_string(json, &mut text);
+    text
 }
 
 /// Notes as a JSON list of {kind, text}; `None` if there are none.
@@ -100,6 +78,7 @@ pub(super) fn notes<'a>(notes: impl Iterator<Item = (&'a str, &'a str)>) -> Opti
 const fn word(fault: Fault) -> &'static str {
     match fault {
         Fault::NotSent => "not_sent",
+        Fault::Unsendable => "unsendable",
         Fault::Lost => "lost",
         Fault::Late => "late",
         Fault::Malformed => "malformed",

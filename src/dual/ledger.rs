@@ -191,7 +191,7 @@ impl Ledger {
         self.journal
             .run(move |db| {
                 let sql = "SELECT position, name, status, answer FROM dual_calls
-                           WHERE plan_id = ?1 AND run = ?2 AND purpose NOT IN ('prefix', 'pass_through')
+                           WHERE plan_id = ?1 AND run = ?2 AND purpose <> 'prefix'
                            ORDER BY seq";
                 let mut statement = db.prepare_cached(sql)?;
                 let rows = statement.query_map(params![plan, run], |row| {

@@ -90,7 +90,11 @@ pub(super) fn line(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<St
                 &time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
             );
         }
-        call.opt("result", chosen.answer.as_deref());
+        match chosen.answer.as_deref() {
+            // A replay without an answer leaves the observation unknown.
+            Some(answer) if missed(answer) => call.raw("missed", "true"),
+            answer => call.opt("result", answer),
+        };
         call.raw("sent", &of.len().to_string());
         if chosen.status == "in_doubt" {
             call.raw("in_doubt", "true");
@@ -105,6 +109,13 @@ pub(super) fn line(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<St
         .opt("labels", row.labels.as_deref())
         .opt("notes", row.notes.as_deref());
     Ok(out.finish())
+}
+
+fn missed(answer: &str) -> bool {
+    Doc::parse(answer).is_ok_and(|doc| {
+        let root = doc.root();
+        root.get_str("fault") == Some("missed") && root.get("content").is_none()
+    })
 }
 
 fn run_row(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<RunRow> {
@@ -141,7 +152,7 @@ fn run_row(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<RunRow> {
 
 fn call_rows(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<Vec<CallRow>> {
     let sql = "SELECT position, purpose, status, sent, arguments, answer FROM dual_calls
-               WHERE plan_id = ?1 AND run = ?2 AND purpose <> 'pass_through' ORDER BY seq";
+               WHERE plan_id = ?1 AND run = ?2 ORDER BY seq";
     let mut statement = db.prepare_cached(sql)?;
     let rows = statement.query_map(params![plan, run], |row| {
         Ok(CallRow {

@@ -16,6 +16,8 @@ use crate::env::Tool;
 pub(super) struct Declared {
     /// Whether its word permits a call.
     trusted: bool,
+    /// Whether it answers from recordings: no call of it changes anything.
+    harmless: bool,
     mutates: HashMap<String, Option<bool>>,
 }
 
@@ -23,6 +25,7 @@ impl Declared {
     pub(super) fn of(kind: &str, tools: &[Tool]) -> Self {
         Self {
             trusted: matches!(kind, "process" | "replay"),
+            harmless: kind == "replay",
             mutates: tools
                 .iter()
                 .map(|tool| (tool.name.clone(), tool.mutates))
@@ -37,7 +40,7 @@ impl Declared {
 
 /// Whether a call of this tool may be made.
 pub(super) fn permitted(arm: &ArmPlan, declared: Option<&Declared>, tool: &str) -> bool {
-    arm.permits(tool) || declared.is_some_and(|of| of.trusted && of.reads(tool))
+    arm.permits(tool) || declared.is_some_and(|of| of.harmless || (of.trusted && of.reads(tool)))
 }
 
 /// Whether a call of this tool leaves the state as it is. Hints count here: they

@@ -14,6 +14,7 @@ use toml::Spanned;
 
 use super::error::{DualError, DualResult};
 use super::plan_file::{ArmFile, CHANGEABLE, File, RefusedWord, Take, Which};
+use super::shared::through;
 use crate::env::Spec;
 
 /// A plan that is right.
@@ -259,8 +260,8 @@ fn arm_plan(
         Which::One(name) => vec![name],
         Which::Each(names) => names.values().collect(),
     };
-    for name in names {
-        if !environments.contains_key(name) {
+    for name in &names {
+        if !environments.contains_key(*name) {
             let known: Vec<&str> = environments.keys().map(String::as_str).collect();
             let message = format!(
                 "environment {name:?} has no [environments.{name}]; there are: {}",
@@ -269,12 +270,28 @@ fn arm_plan(
             return Err(wrong.at(&part.environment, &message));
         }
     }
-    let real = arm == Arm::Real;
-    if real && part.budget.is_none() {
-        return Err(wrong.at(
-            &part.environment,
-            "[real] needs `budget`: the number of calls that this plan may ever make there",
-        ));
+    // Behind a replay that passes calls through stands a live environment, too.
+    let mut live = arm == Arm::Real;
+    for name in &names {
+        let Some(behind) = environments.get(*name).and_then(through) else {
+            continue;
+        };
+        if environments
+            .get(behind)
+            .is_none_or(|spec| matches!(spec, Spec::Replay(_)))
+        {
+            let message =
+                format!("through = {behind:?}: name another [environments.*] that is no replay");
+            return Err(wrong.at(&part.environment, &message));
+        }
+        live = true;
+    }
+    if live && part.budget.is_none() {
+        let message = format!(
+            "[{}] needs `budget`: the number of calls that this plan may ever make there",
+            arm.as_str()
+        );
+        return Err(wrong.at(&part.environment, &message));
     }
     let budget = match &part.budget {
         None => None,
@@ -311,7 +328,7 @@ fn arm_plan(
     let any = || vec!["*".to_owned()];
     let repeatable = part
         .repeatable
-        .unwrap_or_else(|| if real { Vec::new() } else { any() });
+        .unwrap_or_else(|| if live { Vec::new() } else { any() });
     Ok(ArmPlan {
         repeats,
         share,
@@ -324,7 +341,7 @@ fn arm_plan(
         backoff: wrong.seconds("backoff", part.backoff.as_ref(), 0.5)?,
         budget,
         reads: part.reads.into_iter().collect(),
-        allow: if real { part.allow } else { any() }.into_iter().collect(),
+        allow: if live { part.allow } else { any() }.into_iter().collect(),
         repeatable: repeatable.into_iter().collect(),
         reuse: part.reuse,
         snapshots: part.snapshots,

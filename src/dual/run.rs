@@ -56,6 +56,27 @@ pub(super) struct Running<'a> {
     /// Results in the native form by position.
     results: Vec<Option<String>>,
     notes: Vec<(&'static str, String)>,
+    /// What stands behind a replay, once it was asked.
+    behind: Option<Behind<'a>>,
+}
+
+/// A live session behind a replay.
+struct Behind<'a> {
+    world: &'a World,
+    session: Box<dyn Session>,
+    declared: Declared,
+    /// Calls up to here were made in it, as far as they change something.
+    upto: usize,
+}
+
+/// A call of the task to make.
+#[derive(Clone, Copy)]
+struct Making {
+    position: usize,
+    purpose: &'static str,
+    budget: Option<i64>,
+    /// Whether its result is the run's.
+    keep: bool,
 }
 
 /// Makes a run.
@@ -92,7 +113,12 @@ pub(super) async fn run(
     let made = shared.ledger.made(run.run).await?;
     let settled = |call: &&super::ledger::Made| call.answer.is_some() && call.status != "not_sent";
     let answered = made.iter().filter(settled).count();
-    let wanted = until.saturating_sub(answered);
+    // Answers of a replay cost nothing; what it passes through is counted as it comes.
+    let wanted = if world.replays() {
+        0
+    } else {
+        until.saturating_sub(answered)
+    };
     let Some(reservation) = arm.reserve(&shared.ledger, run.arm, wanted).await? else {
         // Nothing was tried: whoever waits for the trial may go.
         world.breaker.worked();
@@ -141,6 +167,7 @@ pub(super) async fn run(
         reservation,
         results: vec![None; task.calls.len()],
         notes: Vec::new(),
+        behind: None,
     };
     let end = running.calls(session.as_mut(), &made).await?;
     let keep = arm.plan.reuse && matches!(end, End::Done("completed"));
@@ -151,10 +178,15 @@ pub(super) async fn run(
             running.notes.push((note.kind, note.text));
         }
     }
+    if let Some(behind) = running.behind.take() {
+        for note in behind.session.close().await.notes {
+            running.notes.push((note.kind, note.text));
+        }
+    }
     running.finish(end).await
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
     /// Makes the calls that were not made yet, in order.
     async fn calls(
         &mut self,
@@ -169,7 +201,7 @@ impl Running<'_> {
             };
             match &call.answer {
                 Some(answer) if call.status != "not_sent" => {
-                    result.get_or_insert_with(|| answer.clone());
+                    *result = Some(answer.clone());
                 }
                 None if call.status == "in_doubt" => doubt[call.position] = true,
                 _ => continue,
@@ -202,16 +234,31 @@ impl Running<'_> {
                 ));
                 return Ok(End::Done("refused"));
             }
-            let Some(answer) = self.call(session, position, purpose).await? else {
+            let budget = self.arm.plan.budget.filter(|_| !self.world.replays());
+            let making = Making {
+                position,
+                purpose,
+                budget,
+                keep: true,
+            };
+            let Some(mut answer) = self.call(session, making).await? else {
                 return Ok(End::Cut(Outcome::NoBudget));
             };
+            let mut asked = self.world;
+            if answer.fault == Some(Fault::Missed) && asked.through.is_some() {
+                match self.pass_through(position).await? {
+                    Ok(Some((world, live))) => (asked, answer) = (world, live),
+                    Ok(None) => {}
+                    Err(outcome) => return Ok(End::Cut(outcome)),
+                }
+            }
             match answer.fault {
                 Some(Fault::NotSent) => {
                     let why = answer
                         .notes
                         .first()
                         .map_or("a call could not be sent", |note| &note.text);
-                    self.world.breaker.failed(why, Instant::now());
+                    asked.breaker.failed(why, Instant::now());
                     return Ok(End::Cut(Outcome::Down));
                 }
                 Some(Fault::Lost) => {
@@ -219,7 +266,7 @@ impl Running<'_> {
                         .notes
                         .first()
                         .map_or("the connection ended", |note| &note.text);
-                    self.world.breaker.failed(why, Instant::now());
+                    asked.breaker.failed(why, Instant::now());
                     return Ok(End::Done("environment_ended"));
                 }
                 Some(Fault::Late) => {
@@ -237,13 +284,107 @@ impl Running<'_> {
         Ok(End::Done("completed"))
     }
 
+    /// Asks what stands behind a replay, in the state that the calls so far make.
+    /// `None`: that is not permitted, so the answer stays unknown.
+    async fn pass_through(
+        &mut self,
+        position: usize,
+    ) -> DualResult<Result<Option<(&'a World, Answer)>, Outcome>> {
+        let mut behind = match self.behind.take() {
+            Some(behind) => behind,
+            None => match self.open_behind().await {
+                Some(behind) => behind,
+                None => return Ok(Err(Outcome::Down)),
+            },
+        };
+        let world = behind.world;
+        let answer = self.ask_behind(&mut behind, position).await;
+        self.behind = Some(behind);
+        Ok(answer?.map(|answer| answer.map(|answer| (world, answer))))
+    }
+
+    async fn open_behind(&mut self) -> Option<Behind<'a>> {
+        let world = self.shared.worlds.get(self.world.through.as_deref()?)?;
+        let start = self
+            .task
+            .start_state
+            .clone()
+            .map_or(Start::Fresh, Start::Given);
+        let opened = async {
+            let mut session = world.environment.open(&start).await?;
+            match session.tools().await {
+                Ok(tools) => Ok((session, tools)),
+                Err(error) => {
+                    session.close().await;
+                    Err(error)
+                }
+            }
+        };
+        match opened.await {
+            Ok((session, tools)) => Some(Behind {
+                world,
+                session,
+                declared: Declared::of(world.environment.kind(), &tools),
+                upto: 0,
+            }),
+            Err(error) => {
+                world.breaker.failed(&error.to_string(), Instant::now());
+                None
+            }
+        }
+    }
+
+    async fn ask_behind(
+        &mut self,
+        behind: &mut Behind<'a>,
+        position: usize,
+    ) -> DualResult<Result<Option<Answer>, Outcome>> {
+        let mut wanted: Vec<usize> = (behind.upto..position)
+            .filter(|at| !reading(&self.arm.plan, &behind.declared, &self.task.calls[*at].name))
+            .collect();
+        wanted.push(position);
+        for at in &wanted {
+            let name = &self.task.calls[*at].name;
+            if !permitted(&self.arm.plan, Some(&behind.declared), name) {
+                self.notes.push((
+                    "not_passed_through",
+                    format!("call {position}: {name} is not permitted"),
+                ));
+                return Ok(Ok(None));
+            }
+        }
+        for at in wanted {
+            let last = at == position;
+            let making = Making {
+                position: at,
+                purpose: if last { "pass_through" } else { "prefix" },
+                budget: self.arm.plan.budget,
+                keep: last,
+            };
+            let Some(answer) = self.call(behind.session.as_mut(), making).await? else {
+                return Ok(Err(Outcome::NoBudget));
+            };
+            behind.upto = at + 1;
+            if last
+                || answer
+                    .fault
+                    .is_some_and(|fault| fault.in_doubt() || fault == Fault::NotSent)
+            {
+                return Ok(Ok(Some(answer)));
+            }
+        }
+        Ok(Ok(None))
+    }
+
     /// Makes one call, again where it surely was not sent. `None`: no budget.
     async fn call(
         &mut self,
         session: &mut dyn Session,
-        position: usize,
-        purpose: &'static str,
+        making: Making,
     ) -> DualResult<Option<Answer>> {
+        let Making {
+            position, purpose, ..
+        } = making;
         let planned = &self.task.calls[position];
         let values: Vec<Option<String>> = if planned.bindings.is_empty() {
             Vec::new()
@@ -290,7 +431,7 @@ impl Running<'_> {
                 key: key.clone(),
                 purpose: if tries == 0 { purpose } else { "retry" },
                 arguments: arguments.clone(),
-                budget: self.arm.plan.budget,
+                budget: making.budget,
             };
             let Some(seq) = self.shared.ledger.before(sending).await? else {
                 return Ok(None);
@@ -315,12 +456,14 @@ impl Running<'_> {
                 answer.state = snapshot.state;
                 answer.state_hash = snapshot.hash;
             }
-            let mut got = received(&answer, &more);
+            let got = received(&answer, &more);
             if let Some(wait) = answer.retry_after {
                 self.wait_asked(wait);
             }
             let again = answer.fault == Some(Fault::NotSent) && tries < self.arm.plan.retries;
-            self.keep(position, purpose, &mut got);
+            if making.keep {
+                self.keep(position, purpose, &got);
+            }
             self.shared.ledger.after(seq, got).await?;
             if !again {
                 return Ok(Some(answer));
@@ -332,7 +475,7 @@ impl Running<'_> {
     }
 
     /// Remembers a result for rebinding and probes.
-    fn keep(&mut self, position: usize, purpose: &str, got: &mut Received) {
+    fn keep(&mut self, position: usize, purpose: &str, got: &Received) {
         if got.status == "not_sent" {
             return;
         }
@@ -364,7 +507,7 @@ impl Running<'_> {
         }
     }
 
-    async fn finish(self, end: End) -> DualResult<Outcome> {
+    async fn finish(mut self, end: End) -> DualResult<Outcome> {
         let list = notes(self.notes.iter().map(|(kind, text)| (*kind, &**text)));
         let ledger = &self.shared.ledger;
         let outcome = match end {
@@ -398,7 +541,7 @@ impl Running<'_> {
     }
 
     /// Labels to slice by; a probe's say what a repetition changed.
-    async fn labels(&self) -> DualResult<(String, Option<String>)> {
+    async fn labels(&mut self) -> DualResult<(String, Option<String>)> {
         let mut labels = Object::default();
         labels.text("plan", &self.shared.plan.id());
         let Some(position) = self.task.probed else {

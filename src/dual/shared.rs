@@ -10,7 +10,7 @@ use super::error::DualResult;
 use super::ledger::Ledger;
 use super::limits::{Admission, Breaker, Bucket};
 use super::plan::{ArmPlan, Plan};
-use crate::env::{Context, EnvResult, Environment, Session, Start};
+use crate::env::{Context, EnvResult, Environment, Session, Spec, Start};
 
 /// The plan, its ledger, its environments.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(super) struct Arm {
 pub(super) struct World {
     pub(super) environment: Arc<dyn Environment>,
     pub(super) breaker: Breaker,
+    /// The environment that is asked where this one, a replay, has no answer.
+    pub(super) through: Option<String>,
     /// Sessions that can be reset.
     idle: Mutex<Vec<Box<dyn Session>>>,
 }
@@ -57,6 +59,7 @@ impl Shared {
             let world = World {
                 environment: spec.build(&context)?,
                 breaker: Breaker::new(plan.breaker),
+                through: through(spec).map(str::to_owned),
                 idle: Mutex::default(),
             };
             worlds.insert(name.to_owned(), world);
@@ -89,7 +92,20 @@ impl Shared {
     }
 }
 
+/// The environment behind a replay.
+pub(super) fn through(spec: &Spec) -> Option<&str> {
+    match spec {
+        Spec::Replay(replay) => replay.through.as_deref(),
+        _ => None,
+    }
+}
+
 impl World {
+    /// Whether it answers from recordings: such calls cost nothing.
+    pub(super) fn replays(&self) -> bool {
+        self.environment.kind() == "replay"
+    }
+
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Session>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }

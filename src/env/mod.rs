@@ -11,6 +11,7 @@ mod child;
 mod error;
 mod oddities;
 mod process;
+pub mod replay;
 mod spec;
 mod text;
 
@@ -19,6 +20,7 @@ use async_trait::async_trait;
 pub use answer::{Answer, Fault, Note, Origin};
 pub use error::{EnvError, EnvResult};
 pub use spec::{Command, Context, Spec};
+pub(crate) use text::one_line;
 
 /// The state that a session starts from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::child::Program;
 use super::process::Process;
+use super::replay::Replay;
 use super::{EnvError, EnvResult, Environment};
 
 /// What surrounds a description.
@@ -28,6 +29,8 @@ pub struct Context<'a> {
 pub enum Spec {
     /// A command that speaks one JSON object per line.
     Process(Command),
+    /// Answers from the lake.
+    Replay(Replay),
 }
 
 /// A command to start.
@@ -62,6 +65,7 @@ impl Spec {
     pub fn build(&self, context: &Context<'_>) -> EnvResult<Arc<dyn Environment>> {
         match self {
             Self::Process(command) => Ok(Arc::new(command.process(context)?)),
+            Self::Replay(replay) => Ok(Arc::new(replay.build(context)?)),
         }
     }
 }

@@ -10,6 +10,7 @@
 mod asking;
 mod bad_input;
 mod curate;
+mod dual;
 mod environments;
 #[cfg(feature = "failpoints")]
 mod failpoints;
