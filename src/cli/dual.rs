@@ -171,8 +171,8 @@ fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
             printer.say(&format!("  {tool} ({trajectories})"));
         }
     }
-    for (name, why) in &report.down {
-        printer.error(&format!("environment {name} is down: {why}"));
+    for (name, why) in &report.failed {
+        printer.error(&format!("environment {name} failed: {why}"));
     }
     if report.no_budget {
         printer.error("the budget does not reach for the runs that are left; a larger `budget` in the plan lets them run");

@@ -112,9 +112,11 @@ pub(super) fn received(answer: &Answer, more: &[(&str, String)]) -> Received {
     if let Some(state) = &answer.state {
         result.raw("state", &one_line(state));
     }
+    // What is no answer came from nowhere.
+    let origin = (answer.fault != Some(Fault::Missed)).then(|| answer.origin.as_str());
     result
         .opt_text("state_hash", answer.state_hash.as_deref())
-        .text("origin", answer.origin.as_str())
+        .opt_text("origin", origin)
         .opt("distance", answer.distance)
         .opt_text("fault", answer.fault.map(word));
     let said = answer.notes.iter().map(|note| (note.kind, &*note.text));

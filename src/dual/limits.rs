@@ -129,9 +129,17 @@ impl Breaker {
         Admission::Go
     }
 
-    /// It worked.
+    /// It worked. What was given up stays so.
     pub(super) fn worked(&self) {
-        *self.state() = State::default();
+        let mut state = self.state();
+        if !state.down {
+            *state = State::default();
+        }
+    }
+
+    /// Whoever was admitted did not try after all.
+    pub(super) fn not_tried(&self) {
+        self.state().trying = false;
     }
 
     /// It failed. True if it is given up by this failure.
@@ -161,10 +169,15 @@ impl Breaker {
         why.clone_into(&mut state.why);
     }
 
-    /// Why it was given up, if it was.
-    pub(super) fn down(&self) -> Option<String> {
+    /// Whether it was given up.
+    pub(super) fn is_down(&self) -> bool {
+        self.state().down
+    }
+
+    /// What was seen when it failed last, if it did not work since.
+    pub(super) fn why(&self) -> Option<String> {
         let state = self.state();
-        state.down.then(|| state.why.clone())
+        (!state.why.is_empty()).then(|| state.why.clone())
     }
 }
 
@@ -215,8 +228,9 @@ mod tests {
         assert_eq!(breaker.admit(at(22)), Admission::Go);
         assert!(breaker.failed("refused", at(22)));
         assert_eq!(breaker.admit(at(100)), Admission::Down);
-        assert_eq!(breaker.down().as_deref(), Some("refused"));
+        // A run that was under way and ends well changes nothing about it.
         breaker.worked();
-        assert_eq!(breaker.admit(at(100)), Admission::Go);
+        assert_eq!(breaker.admit(at(100)), Admission::Down);
+        assert_eq!(breaker.why().as_deref(), Some("refused"));
     }
 }

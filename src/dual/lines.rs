@@ -111,7 +111,8 @@ pub(super) fn line(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<St
     Ok(out.finish())
 }
 
-fn missed(answer: &str) -> bool {
+/// Whether a replay had no answer, and gave none.
+pub(super) fn missed(answer: &str) -> bool {
     Doc::parse(answer).is_ok_and(|doc| {
         let root = doc.root();
         root.get_str("fault") == Some("missed") && root.get("content").is_none()

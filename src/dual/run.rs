@@ -8,6 +8,7 @@ use fidelake_core::json::{Doc, canonical};
 use super::answer::{Mark, Object, notes, received};
 use super::error::DualResult;
 use super::ledger::{Ending, Received, Sending};
+use super::lines::missed;
 use super::permission::{Declared, permitted, reading};
 use super::rebind::{apply, value_of_text};
 use super::schedule::RunPlan;
@@ -121,7 +122,7 @@ pub(super) async fn run(
     };
     let Some(reservation) = arm.reserve(&shared.ledger, run.arm, wanted).await? else {
         // Nothing was tried: whoever waits for the trial may go.
-        world.breaker.worked();
+        world.breaker.not_tried();
         return Ok(Outcome::NoBudget);
     };
     let start = match &task.start_state {
@@ -200,6 +201,8 @@ impl<'a> Running<'a> {
                 continue;
             };
             match &call.answer {
+                // It was about to be passed through.
+                Some(answer) if self.world.through.is_some() && missed(answer) => continue,
                 Some(answer) if call.status != "not_sent" => {
                     *result = Some(answer.clone());
                 }

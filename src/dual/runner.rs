@@ -45,8 +45,8 @@ pub struct Report {
     pub refused: Refused,
     /// Trajectories passed over at the beginning because their arguments are masked.
     pub masked_arguments: u64,
-    /// Environments that were given up, with the reason.
-    pub down: BTreeMap<String, String>,
+    /// Environments that failed, with what was seen last.
+    pub failed: BTreeMap<String, String>,
     /// Whether a budget does not reach for what is left.
     pub no_budget: bool,
     /// Whether the user stopped it.
@@ -123,8 +123,10 @@ pub async fn run(
     report.no_budget = jobs.no_budget.load(Ordering::Relaxed);
     report.stopped = progress.stop() && report.left > 0;
     for (name, world) in &shared.worlds {
-        if let Some(why) = world.breaker.down() {
-            report.down.insert(name.clone(), why);
+        if let Some(why) = world.breaker.why()
+            && (world.breaker.is_down() || report.left > 0)
+        {
+            report.failed.insert(name.clone(), why);
         }
     }
     Ok(report)
@@ -353,6 +355,25 @@ async fn drive(
     }
 }
 
+/// Makes a run, again where its environment failed: a failure may be one of a
+/// moment. The breaker counts all of them.
+async fn tried(
+    shared: &Shared,
+    plan: &RunPlan,
+    task: &Task,
+    until: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> DualResult<Outcome> {
+    let mut tries = 0;
+    loop {
+        let outcome = run::run(shared, plan, task, until, stop).await?;
+        tries += 1;
+        if outcome != Outcome::Down || tries >= shared.plan.breaker.failures || stop() {
+            return Ok(outcome);
+        }
+    }
+}
+
 async fn work(shared: &Shared, jobs: &Jobs, progress: &dyn Progress) -> DualResult<()> {
     loop {
         let at = jobs.next.fetch_add(1, Ordering::Relaxed);
@@ -367,7 +388,7 @@ async fn work(shared: &Shared, jobs: &Jobs, progress: &dyn Progress) -> DualResu
             if stop() {
                 return Ok(());
             }
-            match run::run(shared, plan, &task, *until, &stop).await? {
+            match tried(shared, plan, &task, *until, &stop).await? {
                 Outcome::Done => {
                     let done = jobs.done.fetch_add(1, Ordering::Relaxed) + 1;
                     progress.items(done, jobs.total);

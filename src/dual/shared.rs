@@ -47,7 +47,9 @@ impl Shared {
     pub(super) fn new(plan: Plan, ledger: Ledger, lake: &std::path::Path) -> DualResult<Self> {
         let folder = plan.folder();
         let mut worlds = BTreeMap::new();
-        for name in plan.arms.values().flat_map(ArmPlan::names) {
+        let named = plan.arms.values().flat_map(ArmPlan::names);
+        let behind = plan.environments.values().filter_map(through);
+        for name in named.chain(behind) {
             let Some(spec) = plan.environments.get(name) else {
                 continue;
             };

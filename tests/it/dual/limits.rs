@@ -54,7 +54,8 @@ fn a_rate_is_kept_and_a_wait_that_is_asked_for() {
     let ran = bench.place.run(&["dual", "run", "plan.toml"]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stderr.contains("real is down: it asks to wait 4000 s"),
+        ran.stderr
+            .contains("environment real failed: it asks to wait 4000 s"),
         "{}",
         ran.stderr
     );
@@ -96,7 +97,7 @@ fn an_arm_that_is_down_leaves_its_runs_and_the_other_goes_on() {
     let ran = bench.place.run(&["dual", "run", "plan.toml"]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stderr.contains("environment real is down"),
+        ran.stderr.contains("environment real failed"),
         "{}",
         ran.stderr
     );
