@@ -7,7 +7,7 @@ use super::journal::Journal;
 use super::ledger::Ledger;
 use super::permission::permitted;
 use super::plan::Plan;
-use super::runner::covered;
+use super::runner::{covered, unchanged};
 use super::schedule::schedule;
 use super::select::select;
 use super::tables::TABLES;
@@ -79,8 +79,8 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
     let mut found = DryRun::default();
     let mut tasks = Vec::new();
     let runs = match (&ledger, begun) {
-        (Some(ledger), Some((content, _, _))) => {
-            ledger.unchanged(plan, &content)?;
+        (Some(ledger), Some((content, _))) => {
+            unchanged(plan, &content)?;
             ledger.open_runs().await?
         }
         _ => {

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::error::{DualError, DualResult};
+use super::error::DualResult;
 use super::journal::Journal;
 use super::plan::Plan;
 use super::schedule::RunPlan;
@@ -67,15 +67,13 @@ pub(super) struct Ending {
 
 impl Ledger {
     /// What is known of the plan; `None` if it was never begun.
-    pub(super) async fn begun(&self) -> DualResult<Option<(String, String, bool)>> {
+    pub(super) async fn begun(&self) -> DualResult<Option<(String, String)>> {
         let plan = self.plan.clone();
         self.journal
             .run(move |db| {
-                let sql = "SELECT content, source, selected FROM dual_plans WHERE plan_id = ?1";
-                db.query_row(sql, [&plan], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-                })
-                .optional()
+                let sql = "SELECT content, source FROM dual_plans WHERE plan_id = ?1";
+                db.query_row(sql, [&plan], |row| Ok((row.get(0)?, row.get(1)?)))
+                    .optional()
             })
             .await
     }
@@ -92,8 +90,8 @@ impl Ledger {
         let path = plan.path.display().to_string();
         self.journal
             .run(move |db| {
-                let sql = "INSERT INTO dual_plans (plan_id, content, source, path, started, selected)
-                           VALUES (?1, ?2, ?3, ?4, ?5, 1)";
+                let sql = "INSERT INTO dual_plans (plan_id, content, source, path, started)
+                           VALUES (?1, ?2, ?3, ?4, ?5)";
                 db.execute(sql, params![id, content, source, path, now()])?;
                 let sql = "INSERT INTO dual_trajectories (plan_id, trajectory, environment, trajectory_id, task)
                            VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -341,17 +339,6 @@ impl Ledger {
                 .optional()
             })
             .await
-    }
-
-    /// An error if the plan was begun with other contents.
-    pub(super) fn unchanged(&self, plan: &Plan, content: &str) -> DualResult<()> {
-        if content == plan.content {
-            return Ok(());
-        }
-        Err(DualError::Changed {
-            name: plan.name.clone(),
-            what: "another source, other environments or arms, repeats, seed, --rebind, ...".into(),
-        })
     }
 }
 

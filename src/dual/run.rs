@@ -15,6 +15,7 @@ use super::schedule::RunPlan;
 use super::shared::{Arm, Reservation, Shared, World};
 use super::task::Task;
 use crate::env::{Answer, Fault, Request, Session, Start};
+use crate::lake::failpoint;
 
 /// An environment that answers nothing in time so often in a row hangs.
 const LATE_IN_A_ROW: u32 = 3;
@@ -439,7 +440,10 @@ impl<'a> Running<'a> {
             let Some(seq) = self.shared.ledger.before(sending).await? else {
                 return Ok(None);
             };
-            self.reservation.used().await;
+            failpoint::pass("dual:counted");
+            if making.budget.is_some() {
+                self.reservation.used().await;
+            }
             let mut answer =
                 match tokio::time::timeout(request.timeout + GRACE, session.call(request)).await {
                     Ok(answer) => answer,
@@ -459,6 +463,7 @@ impl<'a> Running<'a> {
                 answer.state = snapshot.state;
                 answer.state_hash = snapshot.hash;
             }
+            failpoint::pass("dual:answered");
             let got = received(&answer, &more);
             if let Some(wait) = answer.retry_after {
                 self.wait_asked(wait);
@@ -468,6 +473,7 @@ impl<'a> Running<'a> {
                 self.keep(position, purpose, &got);
             }
             self.shared.ledger.after(seq, got).await?;
+            failpoint::pass("dual:kept");
             if !again {
                 return Ok(Some(answer));
             }

@@ -17,7 +17,7 @@ use super::permission::{Declared, Refused, permitted_calls};
 use super::plan::Plan;
 use super::run::{self, Outcome};
 use super::schedule::{RunPlan, schedule};
-use super::select::{Selection, select};
+use super::select::{Selection, same_source, select};
 use super::shared::Shared;
 use super::tables::TABLES;
 use super::task::Task;
@@ -142,8 +142,9 @@ fn add(a: Folded, b: Folded) -> Folded {
 
 /// Writes the plan down, or checks that it is the one that was.
 async fn begin(plan: &Plan, ledger: &Ledger, lake: &Lake, report: &mut Report) -> DualResult<()> {
-    if let Some((content, _, _)) = ledger.begun().await? {
-        return ledger.unchanged(plan, &content);
+    if let Some((content, source)) = ledger.begun().await? {
+        unchanged(plan, &content)?;
+        return same_source(plan, &source);
     }
     let Selection {
         tasks,
@@ -160,6 +161,17 @@ async fn begin(plan: &Plan, ledger: &Ledger, lake: &Lake, report: &mut Report) -
     covered(plan, &tasks)?;
     let runs = schedule(plan, &tasks);
     ledger.begin(plan, source_hash, tasks, runs).await
+}
+
+/// An error if the plan was begun with other contents.
+pub(super) fn unchanged(plan: &Plan, content: &str) -> DualResult<()> {
+    if content == plan.content {
+        return Ok(());
+    }
+    Err(DualError::Changed {
+        name: plan.name.clone(),
+        what: "other trajectories, environments, arms, repeats, seed, mask or --rebind".into(),
+    })
 }
 
 /// Every trajectory must have an environment on every arm.

@@ -103,6 +103,20 @@ fn from_file(plan: &Plan, path: &Path) -> DualResult<Selection> {
     Ok(selection)
 }
 
+/// An error if the file of trajectories is not the one that the plan began with.
+/// One that is gone is not missed: the journal has what it needs.
+pub(super) fn same_source(plan: &Plan, begun_with: &str) -> DualResult<()> {
+    match &plan.source {
+        Source::File(path) if path.exists() && hash(path)? != begun_with => {
+            Err(DualError::Changed {
+                name: plan.name.clone(),
+                what: format!("{} has changed", path.display()),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn hash(path: &Path) -> DualResult<String> {
     let io = |e| DualError::io(path, e);
     let mut file = std::fs::File::open(path).map_err(io)?;

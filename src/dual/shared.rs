@@ -28,8 +28,8 @@ pub(super) struct Arm {
     pub(super) bucket: Bucket,
     /// One permit per run under way.
     pub(super) slots: Semaphore,
-    /// Calls of the budget that runs under way will need.
-    reserved: tokio::sync::Mutex<i64>,
+    /// Calls of the budget that nobody has asked for yet; read from the ledger first.
+    free: tokio::sync::Mutex<Option<i64>>,
 }
 
 /// One environment of the plan.
@@ -70,7 +70,7 @@ impl Shared {
             let state = Arm {
                 bucket: Bucket::new(arm.rate, arm.burst),
                 slots: Semaphore::new(arm.concurrency),
-                reserved: tokio::sync::Mutex::default(),
+                free: tokio::sync::Mutex::default(),
                 plan: arm.clone(),
             };
             (*name, state)
@@ -167,11 +167,16 @@ impl Arm {
         let Some(budget) = self.plan.budget else {
             return Ok(Some(Reservation { arm: self, left: 0 }));
         };
-        let mut reserved = self.reserved.lock().await;
-        if ledger.left(name, budget).await? - *reserved < calls {
+        let mut free = self.free.lock().await;
+        let left = match *free {
+            Some(left) => left,
+            None => ledger.left(name, budget).await?,
+        };
+        *free = Some(left);
+        if left < calls {
             return Ok(None);
         }
-        *reserved += calls;
+        *free = Some(left - calls);
         Ok(Some(Reservation {
             arm: self,
             left: calls,
@@ -184,12 +189,16 @@ impl Reservation<'_> {
     pub(super) async fn used(&mut self) {
         if self.left > 0 {
             self.left -= 1;
-            *self.arm.reserved.lock().await -= 1;
+        } else if let Some(free) = self.arm.free.lock().await.as_mut() {
+            // A retry or a prefix, which nobody asked for.
+            *free -= 1;
         }
     }
 
     /// Gives the rest back.
     pub(super) async fn release(self) {
-        *self.arm.reserved.lock().await -= self.left;
+        if let Some(free) = self.arm.free.lock().await.as_mut() {
+            *free += self.left;
+        }
     }
 }

@@ -8,8 +8,7 @@
 pub(super) const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS dual_plans (
         plan_id TEXT PRIMARY KEY, content TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
-        started TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, batch INTEGER NOT NULL DEFAULT 0,
-        selected INTEGER NOT NULL DEFAULT 0) STRICT;
+        started TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, batch INTEGER NOT NULL DEFAULT 0) STRICT;
     CREATE TABLE IF NOT EXISTS dual_budgets (
         name TEXT NOT NULL, arm TEXT NOT NULL, budget INTEGER, spent INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (name, arm)) STRICT;

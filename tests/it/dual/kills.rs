@@ -1,7 +1,7 @@
 //! Killed at random moments: calls seen <= ledger <= budget, nothing lost, nothing twice.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -22,6 +22,12 @@ fn bench(budget: usize, repeatable: &str) -> Bench {
         })
         .collect();
     bench.trajectories(&list);
+    // The lake is there: what is killed is the runner.
+    bench.place.write(
+        "other.jsonl",
+        r#"{"fidelake":1,"trajectory_id":"o","environment":"other","arm":"sim"}"#,
+    );
+    bench.place.done(&["import", "other.jsonl"]);
     bench.plan(
         "",
         "concurrency = 2",
@@ -32,7 +38,7 @@ fn bench(budget: usize, repeatable: &str) -> Bench {
 }
 
 /// Runs and kills `kills` times, then to the end; checks after each step.
-fn killed(bench: &Bench, kills: u64, longest: Duration, budget: i64) {
+fn killed(bench: &Bench, kills: u64, calls: u64, budget: i64) {
     let mut chance = Chance::new(kills);
     let mut cut = 0;
     for _ in 0..kills {
@@ -43,7 +49,18 @@ fn killed(bench: &Bench, kills: u64, longest: Duration, budget: i64) {
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(longest.mul_f64(chance.below(1000) as f64 / 1000.0));
+        // Mostly while calls are made, else anywhere, while it starts or folds.
+        if chance.below(5) > 0 {
+            let wanted = bench.seen("real").len() as u64 + 1 + chance.below(calls);
+            let started = Instant::now();
+            while (bench.seen("real").len() as u64) < wanted
+                && started.elapsed() < Duration::from_secs(5)
+            {
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        } else {
+            std::thread::sleep(Duration::from_millis(chance.below(2500)));
+        }
         child.kill().unwrap();
         cut += u32::from(!child.wait().unwrap().success());
         check(bench, budget);
@@ -58,11 +75,11 @@ fn killed(bench: &Bench, kills: u64, longest: Duration, budget: i64) {
     assert_eq!(real["spent"], real["calls"]);
     // Each run once, every answered call of it in the lake once.
     assert_eq!(
-        bench.number("SELECT count(*) FROM runs"),
+        bench.number("SELECT count(*) FROM runs WHERE environment = 'world'"),
         2 * TRAJECTORIES as i64
     );
     assert_eq!(
-        bench.number("SELECT count(DISTINCT run_id) FROM runs"),
+        bench.number("SELECT count(DISTINCT run_id) FROM runs WHERE environment = 'world'"),
         2 * TRAJECTORIES as i64
     );
     assert_eq!(
@@ -115,10 +132,12 @@ fn counts(bench: &Bench) -> HashMap<String, usize> {
 #[test]
 fn a_few_kills_where_repeating_is_safe() {
     let bench = bench(400, "repeatable = [\"*\"]");
-    killed(&bench, 5, Duration::from_millis(2500), 400);
+    killed(&bench, 5, 30, 400);
     // All runs came to their end.
     assert_eq!(
-        bench.number("SELECT count(*) FROM runs WHERE termination = 'completed'"),
+        bench.number(
+            "SELECT count(*) FROM runs WHERE environment = 'world' AND termination = 'completed'"
+        ),
         2 * TRAJECTORIES as i64
     );
     assert_eq!(
@@ -130,16 +149,16 @@ fn a_few_kills_where_repeating_is_safe() {
 #[test]
 fn a_few_kills_where_repeating_is_not_safe() {
     let bench = bench(400, "");
-    killed(&bench, 5, Duration::from_millis(2500), 400);
+    killed(&bench, 5, 30, 400);
     // No call that may change something was made twice: each has a key of its own.
     for (call, times) in counts(&bench) {
         let changing = call.starts_with("put") || call.starts_with("add");
         assert!(!changing || times == 1, "{call}: {times} times");
     }
     let interrupted = bench
-        .number("SELECT count(*) FROM runs WHERE termination = 'interrupted' AND arm = 'real'");
+        .number("SELECT count(*) FROM runs WHERE environment = 'world' AND termination = 'interrupted' AND arm = 'real'");
     let completed =
-        bench.number("SELECT count(*) FROM runs WHERE termination = 'completed' AND arm = 'real'");
+        bench.number("SELECT count(*) FROM runs WHERE environment = 'world' AND termination = 'completed' AND arm = 'real'");
     assert_eq!(interrupted + completed, TRAJECTORIES as i64);
     // What nobody knows the fate of says so.
     let doubts = bench.number("SELECT count(*) FROM ledger WHERE status = 'in_doubt' AND fault = 'killed' AND name IN ('put', 'add') AND arm = 'real'");
@@ -151,5 +170,52 @@ fn a_few_kills_where_repeating_is_not_safe() {
 #[ignore = "takes some minutes: make test-kill"]
 fn fifty_kills_over_one_plan() {
     let bench = bench(2000, "repeatable = [\"*\"]");
-    killed(&bench, 50, Duration::from_millis(1500), 2000);
+    killed(&bench, 50, 5, 2000);
+}
+
+#[test]
+fn ctrl_c_finishes_what_is_under_way() {
+    let bench = bench(400, "");
+    let child = bench
+        .place
+        .command(&["dual", "run", "plan.toml"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while bench.seen("real").len() < 6 {
+        assert!(started.elapsed().as_secs() < 60, "it makes no call");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("run the same command again to go on"),
+        "{said}"
+    );
+    // Nothing was cut, and nothing is in doubt.
+    let real = &bench.status()["trial/real"];
+    assert_eq!(
+        (&real["cut"], &real["in_doubt"], &real["finished"]),
+        (&json!(0), &json!(0), &json!(0))
+    );
+    assert!(real["pending"].as_i64() > Some(0), "{real}");
+    bench.place.done(&["dual", "run", "plan.toml"]);
+    assert_eq!(
+        bench.number(
+            "SELECT count(*) FROM runs WHERE environment = 'world' AND termination = 'completed'"
+        ),
+        2 * TRAJECTORIES as i64
+    );
+    assert!(counts(&bench).values().all(|times| *times == 1));
 }

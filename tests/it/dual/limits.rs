@@ -159,3 +159,38 @@ fn ten_thousand_calls_with_eight_in_flight() {
         10_000
     );
 }
+
+/// What the runner adds to a call: from one call to the next, less the call itself.
+#[test]
+#[ignore = "measures: 2,000 calls, one at a time"]
+fn overhead_per_call() {
+    let bench = Bench::new();
+    let calls = (0..2000)
+        .map(|n| ("get", json!({"key": "k", "n": n})))
+        .collect();
+    bench.trajectories(&[("a", calls)]);
+    bench.plan("", "none", "budget = 2000", "");
+    bench.place.done(&["dual", "run", "plan.toml"]);
+    let rows =
+        bench.query("SELECT cast(sent_at AS bigint) AS sent, latency_ms FROM ledger ORDER BY seq");
+    let number = |row: &serde_json::Value, name: &str| row[name].as_f64().unwrap();
+    let mut added: Vec<f64> = rows
+        .windows(2)
+        .map(|pair| {
+            (number(&pair[1], "sent") - number(&pair[0], "sent")) / 1000.0
+                - number(&pair[0], "latency_ms")
+        })
+        .collect();
+    let mut direct: Vec<f64> = rows.iter().map(|row| number(row, "latency_ms")).collect();
+    added.sort_by(f64::total_cmp);
+    direct.sort_by(f64::total_cmp);
+    let at = |list: &[f64], share: f64| list[(list.len() as f64 * share) as usize];
+    eprintln!(
+        "the call itself: median {:.3} ms, p99 {:.3} ms; added: median {:.3} ms, p99 {:.3} ms",
+        at(&direct, 0.5),
+        at(&direct, 0.99),
+        at(&added, 0.5),
+        at(&added, 0.99)
+    );
+    assert!(at(&added, 0.5) > 0.0);
+}
