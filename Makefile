@@ -33,10 +33,11 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --features failpoints -- -D warnings
 
-# Python's readers of the tables are compared in a test of the crate.
+# Python's readers of the tables are compared in a test of the crate; environments are tested against real servers.
 test-rust:
 	python=$$(tools/python-env.sh); \
-	FIDELAKE_TEST_PYTHON=$$python tools/run-tests.sh tests --workspace
+	servers=$$(tools/servers.sh); \
+	FIDELAKE_TEST_PYTHON=$$python FIDELAKE_TEST_SERVERS=$$servers tools/run-tests.sh tests --workspace
 
 # The program that aborts where it is told; its chunks and commits are small. It stands in the place of the
 # ordinary program, which test-rust builds again afterwards.

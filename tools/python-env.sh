@@ -4,6 +4,8 @@
 #
 #     python=$(tools/python-env.sh) && "$python" -c 'import pyarrow'
 #
+# FIDELAKE_REQUIREMENTS  what to install (default: requirements-dev.txt)
+# FIDELAKE_PIP_OPTIONS   further options of pip, such as --no-deps
 # FIDELAKE_VENV   where the environment stands (default: $XDG_CACHE_HOME or ~/.cache, fidelake/venv)
 # FIDELAKE_PYTHON the interpreter to make it with (default: python3.11, else python3)
 
@@ -15,7 +17,7 @@ fail() {
 }
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-requirements=$root/requirements-dev.txt
+requirements=${FIDELAKE_REQUIREMENTS:-$root/requirements-dev.txt}
 if [ -z "${FIDELAKE_VENV:-}" ] && [ -z "${XDG_CACHE_HOME:-}" ] && [ -z "${HOME:-}" ]; then
     fail "none of FIDELAKE_VENV, XDG_CACHE_HOME and HOME is set; set FIDELAKE_VENV to a folder for the environment"
 fi
@@ -70,7 +72,7 @@ fi
 
 # The stamp goes first: an installation that is broken off must not look like the former one.
 rm -f "$stamp"
-"$python" -m pip install --quiet --disable-pip-version-check --no-input -r "$requirements" >>"$log" 2>&1 ||
+"$python" -m pip install --quiet --disable-pip-version-check --no-input ${FIDELAKE_PIP_OPTIONS:-} -r "$requirements" >>"$log" 2>&1 ||
     fail "pip could not install $requirements; its output is in $log and ends with: $(tail -n 1 "$log")"
 printf '%s\n' "$wanted" >"$stamp"
 rm -f "$log"

@@ -104,23 +104,28 @@ fn read(args: &RunArgs) -> anyhow::Result<Plan> {
         rebind: args.rebind,
         probe: args.probe.is_some(),
     };
-    Plan::read(&args.plan, switches).map_err(|error| match error {
+    Plan::read(&args.plan, switches).map_err(usage)
+}
+
+/// A mistake in the plan is a wrong use.
+fn usage(error: DualError) -> anyhow::Error {
+    match error {
         DualError::Plan { .. } => UsageError(error.to_string()).into(),
         other => other.into(),
-    })
+    }
 }
 
 async fn run_command(args: &RunArgs, global: &Global, printer: &Printer) -> anyhow::Result<Status> {
     let plan = read(args)?;
     if args.dry_run {
-        let found = dry_run(&plan, &global.lake).await?;
+        let found = dry_run(&plan, &global.lake).await.map_err(usage)?;
         print_dry(&found, printer)?;
         return Ok(Status::Done);
     }
     let meter = Arc::new(Meter::start(printer, ITEMS));
     let report = run_plan(plan, &global.lake, global.wait(), Arc::clone(&meter) as _).await;
     meter.finish();
-    let report = report?;
+    let report = report.map_err(usage)?;
     print(&report, printer)?;
     let failed = report.left > 0 || report.fold_failed.is_some() || report.rejected > 0;
     Ok(match report.refused.trajectories {

@@ -36,6 +36,17 @@ pub(super) struct Folded {
     pub(super) masked: u64,
 }
 
+impl Folded {
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            runs: self.runs + other.runs,
+            rejected: self.rejected + other.rejected,
+            masked: self.masked + other.masked,
+        }
+    }
+}
+
 /// Folds batches that were begun, then new ones. The lake's lock is held only
 /// while a batch is written.
 pub(super) async fn fold(

@@ -7,17 +7,21 @@
 //! batches, through the import, and their payloads leave the journal.
 
 mod answer;
+mod behind;
 mod dry;
 mod error;
 mod fold;
 mod holder;
+mod jobs;
 mod journal;
+mod labels;
 mod lake_tasks;
 mod ledger;
 mod limits;
 mod lines;
 mod permission;
 mod plan;
+mod plan_arm;
 mod plan_file;
 mod rebind;
 mod run;
@@ -28,6 +32,7 @@ mod shared;
 mod status;
 mod tables;
 mod task;
+mod wrong;
 
 pub use dry::{DryCall, DryRun, dry_run};
 pub use error::{DualError, DualResult};

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::plan::ArmPlan;
+use super::plan_arm::ArmPlan;
 use super::task::Task;
 use crate::env::Tool;
 

@@ -3,7 +3,7 @@
 //! A mistake is reported with its place in the file and with what would be
 //! right there, because a plan is written by hand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,8 +13,9 @@ use fidelake_core::model::Arm;
 use toml::Spanned;
 
 use super::error::{DualError, DualResult};
-use super::plan_file::{ArmFile, CHANGEABLE, File, RefusedWord, Take, Which};
-use super::shared::through;
+use super::plan_arm::{ArmPlan, arm_plan};
+use super::plan_file::{CHANGEABLE, File, RefusedWord, Take};
+use super::wrong::Wrong;
 use crate::env::Spec;
 
 /// A plan that is right.
@@ -51,28 +52,6 @@ pub(super) enum Source {
     File(PathBuf),
     /// A condition over the lake's table `runs`.
     Where(String),
-}
-
-/// How one arm is run.
-#[derive(Clone, Debug)]
-pub(super) struct ArmPlan {
-    pub(super) which: Which,
-    pub(super) repeats: i32,
-    /// Share of the trajectories that are run more than once.
-    pub(super) share: f64,
-    pub(super) concurrency: usize,
-    /// Calls per second.
-    pub(super) rate: Option<f64>,
-    pub(super) burst: u32,
-    pub(super) timeout: Duration,
-    pub(super) retries: u32,
-    pub(super) backoff: Duration,
-    pub(super) budget: Option<i64>,
-    pub(super) reads: BTreeSet<String>,
-    pub(super) allow: BTreeSet<String>,
-    pub(super) repeatable: BTreeSet<String>,
-    pub(super) reuse: bool,
-    pub(super) snapshots: bool,
 }
 
 /// When an environment counts as down.
@@ -219,136 +198,6 @@ fn folder_of(path: &Path) -> PathBuf {
         .unwrap_or_else(|_| folder.to_owned())
 }
 
-impl ArmPlan {
-    /// Name of the environment in the plan for trajectories of `environment`.
-    pub(super) fn environment(&self, environment: &str) -> Option<&str> {
-        match &self.which {
-            Which::One(name) => Some(name),
-            Which::Each(names) => names.get(environment).map(String::as_str),
-        }
-    }
-
-    pub(super) fn names(&self) -> Vec<&str> {
-        match &self.which {
-            Which::One(name) => vec![name],
-            Which::Each(names) => names.values().map(String::as_str).collect(),
-        }
-    }
-
-    /// Whether the plan itself permits a tool.
-    pub(super) fn permits(&self, tool: &str) -> bool {
-        self.reads.contains(tool) || has(&self.allow, tool)
-    }
-
-    /// Whether a call that changes something may be made again in a fresh state.
-    pub(super) fn repeats(&self, tool: &str) -> bool {
-        has(&self.repeatable, tool)
-    }
-}
-
-fn has(set: &BTreeSet<String>, tool: &str) -> bool {
-    set.contains(tool) || set.contains("*")
-}
-
-fn arm_plan(
-    wrong: &Wrong<'_>,
-    arm: Arm,
-    part: ArmFile,
-    environments: &BTreeMap<String, Spec>,
-) -> DualResult<ArmPlan> {
-    let names: Vec<&String> = match part.environment.get_ref() {
-        Which::One(name) => vec![name],
-        Which::Each(names) => names.values().collect(),
-    };
-    for name in &names {
-        if !environments.contains_key(*name) {
-            let known: Vec<&str> = environments.keys().map(String::as_str).collect();
-            let message = format!(
-                "environment {name:?} has no [environments.{name}]; there are: {}",
-                known.join(", ")
-            );
-            return Err(wrong.at(&part.environment, &message));
-        }
-    }
-    // Behind a replay that passes calls through stands a live environment, too.
-    let mut live = arm == Arm::Real;
-    for name in &names {
-        let Some(behind) = environments.get(*name).and_then(through) else {
-            continue;
-        };
-        if environments
-            .get(behind)
-            .is_none_or(|spec| matches!(spec, Spec::Replay(_)))
-        {
-            let message =
-                format!("through = {behind:?}: name another [environments.*] that is no replay");
-            return Err(wrong.at(&part.environment, &message));
-        }
-        live = true;
-    }
-    if live && part.budget.is_none() {
-        let message = format!(
-            "[{}] needs `budget`: the number of calls that this plan may ever make there",
-            arm.as_str()
-        );
-        return Err(wrong.at(&part.environment, &message));
-    }
-    let budget = match &part.budget {
-        None => None,
-        Some(given) if *given.get_ref() >= 0 => Some(*given.get_ref()),
-        Some(given) => return Err(wrong.at(given, "budget: write a whole number from 0 on")),
-    };
-    let share = match &part.share {
-        None => 1.0,
-        Some(given) if (0.0..=1.0).contains(given.get_ref()) => *given.get_ref(),
-        Some(given) => return Err(wrong.at(given, "share: write a number from 0.0 to 1.0")),
-    };
-    let rate = match &part.rate {
-        None => None,
-        Some(given) if given.get_ref().is_finite() && *given.get_ref() > 0.0 => {
-            Some(*given.get_ref())
-        }
-        Some(given) => return Err(wrong.at(given, "rate: write calls per second, above 0")),
-    };
-    let repeats = match &part.repeats {
-        None => 1,
-        Some(given) => match i32::try_from(*given.get_ref()) {
-            Ok(number @ 1..=100) => number,
-            _ => return Err(wrong.at(given, "repeats: write a whole number from 1 to 100")),
-        },
-    };
-    let retries = match &part.retries {
-        None => 2,
-        Some(given) => match u32::try_from(*given.get_ref()) {
-            Ok(number @ 0..=20) => number,
-            _ => return Err(wrong.at(given, "retries: write a whole number from 0 to 20")),
-        },
-    };
-    // A simulator harms nobody.
-    let any = || vec!["*".to_owned()];
-    let repeatable = part
-        .repeatable
-        .unwrap_or_else(|| if live { Vec::new() } else { any() });
-    Ok(ArmPlan {
-        repeats,
-        share,
-        concurrency: wrong.whole_number::<u32>("concurrency", part.concurrency.as_ref(), 1)?
-            as usize,
-        rate,
-        burst: wrong.whole_number("burst", part.burst.as_ref(), 1)?,
-        timeout: wrong.seconds("timeout", part.timeout.as_ref(), 30.0)?,
-        retries,
-        backoff: wrong.seconds("backoff", part.backoff.as_ref(), 0.5)?,
-        budget,
-        reads: part.reads.into_iter().collect(),
-        allow: if live { part.allow } else { any() }.into_iter().collect(),
-        repeatable: repeatable.into_iter().collect(),
-        reuse: part.reuse,
-        snapshots: part.snapshots,
-        which: part.environment.into_inner(),
-    })
-}
-
 /// Hash of the keys that say what is run, and of what the command line adds.
 fn content(text: &str, rebind: bool, probe: bool) -> String {
     let mut table: toml::Table = text.parse().unwrap_or_default();
@@ -363,76 +212,4 @@ fn content(text: &str, rebind: bool, probe: bool) -> String {
     }
     let table = toml::to_string(&table).unwrap_or_default();
     Key::of_parts(&[&table, &rebind.to_string(), &probe.to_string()]).to_string()
-}
-
-/// Makes messages with their place.
-struct Wrong<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
-impl Wrong<'_> {
-    fn new(&self, at: Option<usize>, message: String) -> DualError {
-        let place = match at {
-            Some(at) => {
-                let before = self.text.get(..at).unwrap_or(self.text);
-                let line = before.matches('\n').count() + 1;
-                let tail = before.rsplit('\n').next().unwrap_or_default();
-                let column = tail.chars().count() + 1;
-                format!("{}:{line}:{column}", self.path.display())
-            }
-            None => self.path.display().to_string(),
-        };
-        DualError::Plan { place, message }
-    }
-
-    fn of_toml(&self, error: &toml::de::Error) -> DualError {
-        let message = error
-            .message()
-            .replace('\n', ", ")
-            .replace("expected i64", "expected a whole number")
-            .replace("expected f64", "expected a number");
-        self.new(error.span().map(|span| span.start), message)
-    }
-
-    fn at<T>(&self, given: &Spanned<T>, message: &str) -> DualError {
-        self.new(Some(given.span().start), message.to_owned())
-    }
-
-    fn whole(&self, message: &str) -> DualError {
-        self.new(None, message.to_owned())
-    }
-
-    fn whole_number<T: TryFrom<i64> + Copy>(
-        &self,
-        name: &str,
-        given: Option<&Spanned<i64>>,
-        default: T,
-    ) -> DualResult<T> {
-        let Some(given) = given else {
-            return Ok(default);
-        };
-        let number = Some(*given.get_ref()).filter(|n| (1..=1_000_000).contains(n));
-        number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| {
-            self.at(
-                given,
-                &format!("{name}: write a whole number from 1 to 1000000"),
-            )
-        })
-    }
-
-    fn seconds(
-        &self,
-        name: &str,
-        given: Option<&Spanned<f64>>,
-        default: f64,
-    ) -> DualResult<Duration> {
-        let seconds = given.map_or(default, |given| *given.get_ref());
-        let fits = (0.0..=86_400.0 * 30.0).contains(&seconds);
-        match (Duration::try_from_secs_f64(seconds), given) {
-            (Ok(duration), _) if fits => Ok(duration),
-            (_, Some(given)) => Err(self.at(given, &format!("{name}: write seconds, from 0.0 on"))),
-            _ => Ok(Duration::ZERO),
-        }
-    }
 }

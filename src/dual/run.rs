@@ -6,6 +6,7 @@ use fidelake_core::json::key::{Key, call_key};
 use fidelake_core::json::{Doc, canonical};
 
 use super::answer::{Mark, Object, notes, received};
+use super::behind::Behind;
 use super::error::DualResult;
 use super::ledger::{Ending, Received, Sending};
 use super::lines::missed;
@@ -46,39 +47,30 @@ enum End {
 
 /// A run at work.
 pub(super) struct Running<'a> {
-    shared: &'a Shared,
-    arm: &'a Arm,
-    world: &'a World,
-    run: &'a RunPlan,
-    task: &'a Task,
+    pub(super) shared: &'a Shared,
+    pub(super) arm: &'a Arm,
+    pub(super) world: &'a World,
+    pub(super) run: &'a RunPlan,
+    pub(super) task: &'a Task,
     /// Calls to make: all of them, or those before the first refused one.
-    until: usize,
-    declared: Declared,
-    reservation: Reservation<'a>,
+    pub(super) until: usize,
+    pub(super) declared: Declared,
+    pub(super) reservation: Reservation<'a>,
     /// Results in the native form by position.
-    results: Vec<Option<String>>,
-    notes: Vec<(&'static str, String)>,
+    pub(super) results: Vec<Option<String>>,
+    pub(super) notes: Vec<(&'static str, String)>,
     /// What stands behind a replay, once it was asked.
-    behind: Option<Behind<'a>>,
-}
-
-/// A live session behind a replay.
-struct Behind<'a> {
-    world: &'a World,
-    session: Box<dyn Session>,
-    declared: Declared,
-    /// Calls up to here were made in it, as far as they change something.
-    upto: usize,
+    pub(super) behind: Option<Behind<'a>>,
 }
 
 /// A call of the task to make.
 #[derive(Clone, Copy)]
-struct Making {
-    position: usize,
-    purpose: &'static str,
-    budget: Option<i64>,
+pub(super) struct Making {
+    pub(super) position: usize,
+    pub(super) purpose: &'static str,
+    pub(super) budget: Option<i64>,
     /// Whether its result is the run's.
-    keep: bool,
+    pub(super) keep: bool,
 }
 
 /// Makes a run.
@@ -288,100 +280,8 @@ impl<'a> Running<'a> {
         Ok(End::Done("completed"))
     }
 
-    /// Asks what stands behind a replay, in the state that the calls so far make.
-    /// `None`: that is not permitted, so the answer stays unknown.
-    async fn pass_through(
-        &mut self,
-        position: usize,
-    ) -> DualResult<Result<Option<(&'a World, Answer)>, Outcome>> {
-        let mut behind = match self.behind.take() {
-            Some(behind) => behind,
-            None => match self.open_behind().await {
-                Some(behind) => behind,
-                None => return Ok(Err(Outcome::Down)),
-            },
-        };
-        let world = behind.world;
-        let answer = self.ask_behind(&mut behind, position).await;
-        self.behind = Some(behind);
-        Ok(answer?.map(|answer| answer.map(|answer| (world, answer))))
-    }
-
-    async fn open_behind(&mut self) -> Option<Behind<'a>> {
-        let world = self.shared.worlds.get(self.world.through.as_deref()?)?;
-        let start = self
-            .task
-            .start_state
-            .clone()
-            .map_or(Start::Fresh, Start::Given);
-        let opened = async {
-            let mut session = world.environment.open(&start).await?;
-            match session.tools().await {
-                Ok(tools) => Ok((session, tools)),
-                Err(error) => {
-                    session.close().await;
-                    Err(error)
-                }
-            }
-        };
-        match opened.await {
-            Ok((session, tools)) => Some(Behind {
-                world,
-                session,
-                declared: Declared::of(world.environment.kind(), &tools),
-                upto: 0,
-            }),
-            Err(error) => {
-                world.breaker.failed(&error.to_string(), Instant::now());
-                None
-            }
-        }
-    }
-
-    async fn ask_behind(
-        &mut self,
-        behind: &mut Behind<'a>,
-        position: usize,
-    ) -> DualResult<Result<Option<Answer>, Outcome>> {
-        let mut wanted: Vec<usize> = (behind.upto..position)
-            .filter(|at| !reading(&self.arm.plan, &behind.declared, &self.task.calls[*at].name))
-            .collect();
-        wanted.push(position);
-        for at in &wanted {
-            let name = &self.task.calls[*at].name;
-            if !permitted(&self.arm.plan, Some(&behind.declared), name) {
-                self.notes.push((
-                    "not_passed_through",
-                    format!("call {position}: {name} is not permitted"),
-                ));
-                return Ok(Ok(None));
-            }
-        }
-        for at in wanted {
-            let last = at == position;
-            let making = Making {
-                position: at,
-                purpose: if last { "pass_through" } else { "prefix" },
-                budget: self.arm.plan.budget,
-                keep: last,
-            };
-            let Some(answer) = self.call(behind.session.as_mut(), making).await? else {
-                return Ok(Err(Outcome::NoBudget));
-            };
-            behind.upto = at + 1;
-            if last
-                || answer
-                    .fault
-                    .is_some_and(|fault| fault.in_doubt() || fault == Fault::NotSent)
-            {
-                return Ok(Ok(Some(answer)));
-            }
-        }
-        Ok(Ok(None))
-    }
-
     /// Makes one call, again where it surely was not sent. `None`: no budget.
-    async fn call(
+    pub(super) async fn call(
         &mut self,
         session: &mut dyn Session,
         making: Making,
@@ -547,37 +447,6 @@ impl<'a> Running<'a> {
         };
         self.reservation.release().await;
         Ok(outcome)
-    }
-
-    /// Labels to slice by; a probe's say what a repetition changed.
-    async fn labels(&mut self) -> DualResult<(String, Option<String>)> {
-        let mut labels = Object::default();
-        labels.text("plan", &self.shared.plan.id());
-        let Some(position) = self.task.probed else {
-            return Ok((labels.finish(), None));
-        };
-        let call = &self.task.calls[position];
-        let mark = |at: usize| self.results.get(at)?.as_deref().map(Mark::of);
-        let (first, again) = (mark(position), mark(position + 1));
-        labels
-            .text("probe", "idempotency")
-            .text("probe_tool", &call.name)
-            .raw("probe_turn", &call.turn.to_string())
-            .raw("probe_index", &call.index.to_string());
-        if let (Some(first), Some(again)) = (&first, &again) {
-            labels
-                .text("in_place", first.changed(again))
-                .text("in_place_state", first.state(again));
-        }
-        let earlier = self.shared.ledger.mark(self.run).await?;
-        let earlier: Option<Mark> = earlier.and_then(|text| serde_json::from_str(&text).ok());
-        if let (Some(earlier), Some(first)) = (&earlier, &first) {
-            labels
-                .text("fresh", earlier.changed(first))
-                .text("fresh_state", earlier.state(first));
-        }
-        let mark = first.and_then(|mark| serde_json::to_string(&mark).ok());
-        Ok((labels.finish(), mark))
     }
 }
 

@@ -9,7 +9,8 @@ use tokio::sync::Semaphore;
 use super::error::DualResult;
 use super::ledger::Ledger;
 use super::limits::{Admission, Breaker, Bucket};
-use super::plan::{ArmPlan, Plan};
+use super::plan::Plan;
+use super::plan_arm::ArmPlan;
 use crate::env::{Context, EnvResult, Environment, Session, Spec, Start};
 
 /// The plan, its ledger, its environments.

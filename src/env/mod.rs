@@ -9,17 +9,21 @@
 mod answer;
 mod child;
 mod error;
+mod headers;
+mod http;
+mod mcp;
 mod oddities;
 mod process;
 pub mod replay;
 mod spec;
 mod text;
+mod workspace;
 
 use async_trait::async_trait;
 
 pub use answer::{Answer, Fault, Note, Origin};
 pub use error::{EnvError, EnvResult};
-pub use spec::{Command, Context, Spec};
+pub use spec::{Api, Command, Context, Own, Server, Spec};
 pub(crate) use text::one_line;
 
 /// The state that a session starts from.

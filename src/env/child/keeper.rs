@@ -1,16 +1,20 @@
 //! Watches one started program: its stderr, its exit, its end.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fidelake_core::json::push_json_string;
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::super::Snapshot;
 use super::super::answer::Note;
-use super::sweep;
+use super::super::workspace::Workspace;
+use super::{WORKSPACE, sweep};
 
 /// How much of stderr is kept.
 const TAIL: usize = 4096;
@@ -28,10 +32,12 @@ pub(in crate::env) struct Keeper {
     stderr: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
     ended: bool,
+    /// Dropped after everything that may write there has ended.
+    workspace: Option<Workspace>,
 }
 
 impl Keeper {
-    pub(super) fn new(mut child: Child, marker: String) -> Self {
+    pub(super) fn new(mut child: Child, marker: String, workspace: Option<Workspace>) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let reader = child.stderr.take().map(|stream| {
             let tail = Arc::clone(&stderr);
@@ -44,6 +50,24 @@ impl Keeper {
             stderr,
             reader,
             ended: false,
+            workspace,
+        }
+    }
+
+    /// What its folder holds, if it has one of its own.
+    pub(in crate::env) fn files(&self) -> Result<Option<Snapshot>, String> {
+        self.workspace.as_ref().map(Workspace::snapshot).transpose()
+    }
+
+    /// Arguments with the folder's name where `${workspace}` stands.
+    pub(in crate::env) fn placed<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+        match &self.workspace {
+            Some(own) if arguments.contains(WORKSPACE) => {
+                let mut quoted = String::new();
+                push_json_string(&own.folder().to_string_lossy(), &mut quoted);
+                Cow::Owned(arguments.replace(WORKSPACE, quoted.trim_matches('"')))
+            }
+            _ => Cow::Borrowed(arguments),
         }
     }
 

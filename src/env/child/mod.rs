@@ -10,6 +10,7 @@ use std::process::Stdio;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
+use super::workspace::{Template, Workspace};
 use super::{EnvError, EnvResult};
 
 pub(super) use keeper::Keeper;
@@ -24,7 +25,12 @@ pub(super) struct Program {
     pub(super) env: BTreeMap<String, String>,
     /// Working folder.
     pub(super) folder: PathBuf,
+    /// What a folder of its own starts from; `${workspace}` above names it.
+    pub(super) workspace: Option<Template>,
 }
+
+/// Stands for the folder in commands, variables and working folders.
+pub(super) const WORKSPACE: &str = "${workspace}";
 
 /// A started program and its two ends.
 #[derive(Debug)]
@@ -37,7 +43,8 @@ pub(super) struct Started {
 impl Program {
     /// Starts it in a process group of its own, so that it ends when we say so
     /// and not when somebody presses Ctrl-C.
-    pub(super) fn start(&self) -> EnvResult<Started> {
+    /// `files` is a state to start from, for programs with a folder of their own.
+    pub(super) fn start(&self, files: Option<&str>) -> EnvResult<Started> {
         let failed = |why: String| EnvError::Start {
             what: self.to_string(),
             why,
@@ -46,26 +53,37 @@ impl Program {
             return Err(failed("the command is empty".to_owned()));
         };
         let marker = sweep::marker();
-        let mut command = tokio::process::Command::new(program);
+        let workspace = match &self.workspace {
+            Some(template) => Some(Workspace::make(template, &marker, files).map_err(failed)?),
+            None => None,
+        };
+        let own = workspace
+            .as_ref()
+            .map(|own| own.folder().display().to_string());
+        let placed = |text: &str| match &own {
+            Some(own) => text.replace(WORKSPACE, own),
+            None => text.to_owned(),
+        };
+        let folder = placed(&self.folder.to_string_lossy());
+        let mut command = tokio::process::Command::new(placed(program));
         command
-            .args(arguments)
-            .envs(&self.env)
+            .args(arguments.iter().map(|argument| placed(argument)))
+            .envs(self.env.iter().map(|(name, value)| (name, placed(value))))
             .env(sweep::VARIABLE, &marker)
-            .current_dir(&self.folder)
+            .current_dir(&folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let mut child = command.spawn().map_err(|error| {
-            let folder = self.folder.display();
-            failed(format!("{error} (program {program}, folder {folder})"))
-        })?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| failed(format!("{error} (program {program}, folder {folder})")))?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(stdin), Some(stdout)) => Ok(Started {
                 stdin,
                 stdout,
-                keeper: Keeper::new(child, marker),
+                keeper: Keeper::new(child, marker, workspace),
             }),
             _ => Err(failed("its pipes could not be opened".to_owned())),
         }

@@ -24,7 +24,7 @@ pub(super) struct ProcessSession {
 
 impl ProcessSession {
     pub(super) async fn open(process: &Process, start: &Start) -> EnvResult<Self> {
-        let started = process.program.start()?;
+        let started = process.program.start(None)?;
         let mut session = Self {
             wire: Wire::new(started, process.max_line),
             what: process.program.to_string(),
@@ -92,7 +92,7 @@ impl Session for ProcessSession {
 
     async fn call(&mut self, request: Request<'_>) -> Answer {
         let id = self.wire.next_id();
-        let line = message::call(id, request.name, request.arguments);
+        let line = message::call(id, request.name, &self.wire.placed(request.arguments));
         let asked = Instant::now();
         let given = self.wire.ask(id, line, request.timeout).await;
         let latency_ms = asked.elapsed().as_secs_f64() * 1e3;
@@ -110,7 +110,10 @@ impl Session for ProcessSession {
     async fn snapshot(&mut self) -> EnvResult<Option<Snapshot>> {
         let id = self.wire.next_id();
         let asked = self.ask(id, message::plain(id, "snapshot")).await;
-        let snapshot = asked.and_then(|text| Ok(message::snapshot(parsed(&text)?.root())));
+        let snapshot = asked.and_then(|text| {
+            let said = message::snapshot(parsed(&text)?.root());
+            said.map_or_else(|| self.wire.files(), |said| Ok(Some(said)))
+        });
         snapshot.map_err(|why| self.failed(why))
     }
 

@@ -8,6 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Instant, sleep_until};
 
+use super::super::Snapshot;
 use super::super::answer::{Fault, Note};
 use super::super::child::{Keeper, Line, Lines, Started, text};
 use super::super::oddities::{MAX_NOISE, Oddities};
@@ -75,6 +76,16 @@ impl Wire {
     /// What was odd since the last time.
     pub(super) fn take_notes(&mut self) -> Vec<Note> {
         self.odd.take()
+    }
+
+    /// Arguments with its folder's name in place.
+    pub(super) fn placed<'a>(&self, arguments: &'a str) -> std::borrow::Cow<'a, str> {
+        self.keeper.placed(arguments)
+    }
+
+    /// What its folder holds, if it has one of its own.
+    pub(super) fn files(&self) -> Result<Option<Snapshot>, String> {
+        self.keeper.files()
     }
 
     /// The end of stderr, for messages.

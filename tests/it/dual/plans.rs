@@ -86,7 +86,7 @@ fn trajectories_of_the_lake_get_further_repeats_and_gold_lists_their_own_names()
     let wrong = asked.replace("arm = 'sim' -- recorded", "arms = 'sim'");
     std::fs::write(&plan, wrong.replace("name = \"trial\"", "name = \"wrong\"")).unwrap();
     let ran = bench.place.run(&["dual", "run", "plan.toml"]);
-    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.code, Some(2));
     assert!(
         ran.stderr.contains("[trajectories] where"),
         "{}",

@@ -1,11 +1,17 @@
 //! Environments against programs that behave, and against programs that do not.
 
+mod http;
+mod mcp;
 mod process;
+mod servers;
+mod speed;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fidelake::env::{Answer, Context, Environment, Request, Session, Spec, Start};
+use std::sync::Arc;
+
+use fidelake::env::{Answer, Context, EnvResult, Environment, Request, Session, Spec, Start};
 
 /// The folder of these tests: their scripts stand in it.
 fn here() -> PathBuf {
@@ -18,14 +24,18 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-fn environment(toml: &str) -> std::sync::Arc<dyn Environment> {
+fn environment(toml: &str) -> Arc<dyn Environment> {
+    build(toml).unwrap()
+}
+
+fn build(toml: &str) -> EnvResult<Arc<dyn Environment>> {
     let spec: Spec = toml::from_str(toml).unwrap();
     let context = Context {
         name: "tested",
         folder: &here(),
         lake: None,
     };
-    spec.build(&context).unwrap()
+    spec.build(&context)
 }
 
 async fn open(toml: &str) -> Box<dyn Session> {
