@@ -4,6 +4,7 @@
 
 mod compact;
 mod curate;
+mod dual;
 mod functions;
 mod import;
 mod learn;
@@ -160,6 +161,8 @@ enum Command {
     Profile(profile::ProfileArgs),
     /// Learn from repeats how much the arms differ from themselves
     Learn(learn::LearnArgs),
+    /// Run the same calls on both arms
+    Dual(dual::DualArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// List the lake's versions
@@ -218,6 +221,7 @@ pub fn main() -> ExitCode {
             Command::Record(args) => record::run(args, global, &printer).await,
             Command::Profile(args) => profile::run(args, global, &printer).await,
             Command::Learn(args) => learn::run(args, global, &printer).await,
+            Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,

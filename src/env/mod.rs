@@ -14,6 +14,7 @@ mod http;
 mod mcp;
 mod oddities;
 mod process;
+pub mod replay;
 mod spec;
 mod text;
 mod workspace;
@@ -23,6 +24,7 @@ use async_trait::async_trait;
 pub use answer::{Answer, Fault, Note, Origin};
 pub use error::{EnvError, EnvResult};
 pub use spec::{Api, Command, Context, Own, Server, Spec};
+pub(crate) use text::one_line;
 
 /// The state that a session starts from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use fidelake_core::json::{Kind, Node, push_json_string};
 
 /// JSON without line breaks: they may stand between values, where a space
 /// means the same, and in strings of lenient writers, where they are escaped.
-pub(super) fn one_line(json: &str) -> String {
+pub(crate) fn one_line(json: &str) -> String {
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_none() {
         return json.to_owned();
     }

@@ -128,7 +128,7 @@ pub enum LakeError {
 pub type LakeResult<T> = Result<T, LakeError>;
 
 impl LakeError {
-    pub(super) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+    pub(crate) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         let path = path.into();
         if is_disk_full(&source) {
             return Self::DiskFull {
@@ -138,7 +138,7 @@ impl LakeError {
         Self::Io { path, source }
     }
 
-    pub(super) fn catalog(path: impl Into<PathBuf>, source: rusqlite::Error) -> Self {
+    pub(crate) fn catalog(path: impl Into<PathBuf>, source: rusqlite::Error) -> Self {
         let path = path.into();
         let extended = source.sqlite_error().map(|error| error.extended_code);
         match source.sqlite_error_code() {

@@ -10,6 +10,7 @@ mod catalog;
 mod delta;
 mod error;
 pub(crate) mod failpoint;
+pub(crate) mod journal;
 mod lock;
 mod maintain;
 mod migrate;

@@ -36,6 +36,7 @@ const SOURCES: &[(&str, &str)] = tables![
     "learned",
     "curations",
     "curation_rows",
+    "ledger",
 ];
 
 /// A table as `schemas/NAME.toml` describes it.

@@ -333,3 +333,55 @@ fn compact_aborted_anywhere_removes_what_was_replaced() {
         assert_same_rows(&place.lake(), &wanted.lake(), &[], &step);
     }
 }
+
+#[test]
+fn a_dual_run_aborted_anywhere_goes_on() {
+    use crate::dual::{Bench, visit};
+
+    const RUN: &[&str] = &["dual", "run", "plan.toml"];
+    let bench = || {
+        let bench = Bench::new();
+        bench.trajectories(&[("a", visit("a")), ("b", visit("b"))]);
+        let real = "budget = 40\nallow = [\"*\"]\nrepeatable = [\"*\"]";
+        bench.plan("", "", real, "");
+        bench
+    };
+    let names: BTreeMap<String, usize> = passed(&bench().place, RUN)
+        .into_iter()
+        .filter(|(name, _)| {
+            ["dual:", "write:", "commit:"]
+                .iter()
+                .any(|room| name.starts_with(room))
+        })
+        .collect();
+    assert!(names.len() > 15, "{names:?}");
+    for point in points(&names) {
+        let bench = bench();
+        abort(&bench.place, RUN, &point);
+        bench.place.done(RUN);
+        assert_eq!(
+            bench
+                .number("SELECT count(*) FROM runs WHERE repeat = 0 AND termination = 'completed'"),
+            4,
+            "{point}"
+        );
+        assert_eq!(bench.number("SELECT count(*) FROM runs"), 4, "{point}");
+        assert_eq!(
+            bench.number("SELECT count(*) FROM observations"),
+            20,
+            "{point}"
+        );
+        let real = &bench.status()["trial/real"];
+        let ledger = bench.number("SELECT count(*) FROM ledger WHERE arm = 'real'");
+        let distinct = bench.number("SELECT count(DISTINCT seq) FROM ledger WHERE arm = 'real'");
+        assert_eq!(
+            (real["calls"].as_i64(), distinct),
+            (Some(ledger), ledger),
+            "{point}"
+        );
+        assert_eq!(real["spent"], ledger, "{point}");
+        let seen = i64::try_from(bench.seen("real").len()).unwrap();
+        assert!(seen <= ledger && ledger <= 40, "{point}: {seen} {ledger}");
+        bench.assert_no_payload();
+    }
+}

@@ -11,6 +11,7 @@ mod asking;
 mod bad_input;
 mod curate;
 mod decision;
+mod dual;
 mod environments;
 #[cfg(feature = "failpoints")]
 mod failpoints;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::http::{Document, Http};
 use super::mcp::{Mcp, Place, Revision, States, Url};
 use super::process::Process;
+use super::replay::Replay;
 use super::{EnvResult, Environment};
 
 pub use context::Context;
@@ -25,6 +26,8 @@ pub enum Spec {
     Mcp(Box<Server>),
     /// An HTTP API.
     Http(Box<Api>),
+    /// Answers from the lake.
+    Replay(Replay),
 }
 
 /// A command to start.
@@ -140,6 +143,7 @@ impl Spec {
             Self::Process(command) => Ok(Arc::new(command.process(context)?)),
             Self::Mcp(server) => Ok(Arc::new(server.mcp(context)?)),
             Self::Http(api) => Ok(Arc::new(api.http(context)?)),
+            Self::Replay(replay) => Ok(Arc::new(replay.build(context)?)),
         }
     }
 }

@@ -1,0 +1,38 @@
+//! Labels of a finished run; a probe's say what a repetition changed.
+
+use super::answer::{Mark, Object};
+use super::error::DualResult;
+use super::run::Running;
+
+impl Running<'_> {
+    /// Labels to slice by; a probe's say what a repetition changed.
+    pub(super) async fn labels(&mut self) -> DualResult<(String, Option<String>)> {
+        let mut labels = Object::default();
+        labels.text("plan", &self.shared.plan.id());
+        let Some(position) = self.task.probed else {
+            return Ok((labels.finish(), None));
+        };
+        let call = &self.task.calls[position];
+        let mark = |at: usize| self.results.get(at)?.as_deref().map(Mark::of);
+        let (first, again) = (mark(position), mark(position + 1));
+        labels
+            .text("probe", "idempotency")
+            .text("probe_tool", &call.name)
+            .raw("probe_turn", &call.turn.to_string())
+            .raw("probe_index", &call.index.to_string());
+        if let (Some(first), Some(again)) = (&first, &again) {
+            labels
+                .text("in_place", first.changed(again))
+                .text("in_place_state", first.state(again));
+        }
+        let earlier = self.shared.ledger.mark(self.run).await?;
+        let earlier: Option<Mark> = earlier.and_then(|text| serde_json::from_str(&text).ok());
+        if let (Some(earlier), Some(first)) = (&earlier, &first) {
+            labels
+                .text("fresh", earlier.changed(first))
+                .text("fresh_state", earlier.state(first));
+        }
+        let mark = first.and_then(|mark| serde_json::to_string(&mark).ok());
+        Ok((labels.finish(), mark))
+    }
+}
