@@ -695,7 +695,7 @@ fn a_real_server_is_recorded() {
         skipped("needs the servers that FIDELAKE_TEST_SERVERS names");
         return;
     };
-    let server = Path::new(&servers).join("node_modules/.bin/mcp-server-everything");
+    let server = Path::new(&servers).join("npm/node_modules/.bin/mcp-server-everything");
     let place = Place::new();
     let mut client = Client::start(&place, &["--trajectory", "everything"], &[text(&server)]);
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
