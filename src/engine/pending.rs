@@ -78,14 +78,12 @@ impl Work {
         let (rules, terms) = (rules::hash(lake.path())?, terms.fingerprint()?);
         let last = last(lake, engine.version())?;
         let last = last.filter(|(_, basis)| basis.rules == rules && basis.terms == terms);
-        if let Some((then, basis)) = last {
-            if let Some((narrow, met)) = narrow(lake, engine, &then).await? {
-                let work = Self::among(narrow, settings, basis, met).await?;
-                // An environment whose states can be compared now touches old trajectories.
-                if let Some(work) = work {
-                    return Ok(work);
-                }
-            }
+        if let Some((then, basis)) = last
+            && let Some((narrow, met)) = narrow(lake, engine, &then).await?
+            // An environment whose states can be compared now touches old trajectories.
+            && let Some(work) = Self::among(narrow, settings, basis, met).await?
+        {
+            return Ok(work);
         }
         let known =
             "SELECT count(*) FROM (SELECT DISTINCT environment, trajectory_id FROM profiles)";
