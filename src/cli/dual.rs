@@ -1,6 +1,6 @@
 //! `fidelake dual`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
@@ -9,9 +9,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::printer::{ITEMS, Meter, Printer};
 use super::{Global, Status, UsageError};
 use crate::dual::{
-    ArmStatus, DryCall, DryRun, DualError, Plan, PlanStatus, Report, Switches, dry_run,
+    ArmStatus, DryCall, DryRun, DualError, Plan, PlanStatus, Report, Switches, dry_run, forget,
     run as run_plan, status,
 };
+use crate::env::EnvError;
 use crate::env::replay::{CheckRow, Miss, Replay, THRESHOLD, check};
 use crate::report::OutputFormat;
 
@@ -28,6 +29,8 @@ enum DualCommand {
     Run(RunArgs),
     /// Show where a plan stands
     Status(StatusArgs),
+    /// Forget a plan, with the payloads that it keeps
+    Drop(DropArgs),
     /// Show how well a replay of the lake would answer
     ReplayCheck(ReplayArgs),
 }
@@ -66,6 +69,17 @@ struct StatusArgs {
     plan: PathBuf,
 }
 
+/// Forget a plan, with the payloads that it keeps.
+///
+/// Runs that are in the lake stay there, and what the plan spent stays counted
+/// under its name.
+#[derive(Debug, Args)]
+struct DropArgs {
+    /// The plan's file, or its name
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+}
+
 /// Show how well a replay of the lake would answer.
 ///
 /// Asks every recorded call of the others, without the call's own trajectory:
@@ -95,6 +109,14 @@ pub(crate) async fn run(
     match &args.command {
         DualCommand::Run(args) => run_command(args, global, printer).await,
         DualCommand::Status(args) => status_command(args, global, printer).await,
+        DualCommand::Drop(args) => {
+            let name = plan_name(&args.plan)?;
+            forget(&global.lake, &name).await?;
+            printer.data(&format!(
+                "plan {name} is forgotten; its runs in the lake stay"
+            ))?;
+            Ok(Status::Done)
+        }
         DualCommand::ReplayCheck(args) => replay_command(args, global, printer).await,
     }
 }
@@ -107,10 +129,13 @@ fn read(args: &RunArgs) -> anyhow::Result<Plan> {
     Plan::read(&args.plan, switches).map_err(usage)
 }
 
-/// A mistake in the plan is a wrong use.
+/// A mistake in the plan, or in what it names, is a wrong use.
 fn usage(error: DualError) -> anyhow::Error {
     match error {
-        DualError::Plan { .. } => UsageError(error.to_string()).into(),
+        DualError::Plan { .. }
+        | DualError::Trajectories { .. }
+        | DualError::Io { .. }
+        | DualError::Env(EnvError::Description { .. }) => UsageError(error.to_string()).into(),
         other => other.into(),
     }
 }
@@ -128,11 +153,13 @@ async fn run_command(args: &RunArgs, global: &Global, printer: &Printer) -> anyh
     let report = report.map_err(usage)?;
     print(&report, printer)?;
     let failed = report.left > 0 || report.fold_failed.is_some() || report.rejected > 0;
-    Ok(match report.refused.trajectories {
-        _ if failed => Status::Failed,
-        0 => Status::Done,
-        _ => Status::Gate,
-    })
+    Ok(
+        match report.refused.trajectories + report.cut_short + report.unanswered {
+            _ if failed => Status::Failed,
+            0 => Status::Done,
+            _ => Status::Gate,
+        },
+    )
 }
 
 fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
@@ -141,6 +168,8 @@ fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
         "left": report.left,
         "in_lake": report.folded,
         "refused_trajectories": report.refused.trajectories,
+        "cut_short": report.cut_short,
+        "unanswered": report.unanswered,
         "rejected": report.rejected,
     });
     match printer.format() {
@@ -175,6 +204,12 @@ fn print(report: &Report, printer: &Printer) -> anyhow::Result<()> {
         for (tool, trajectories) in &report.refused.tools {
             printer.say(&format!("  {tool} ({trajectories})"));
         }
+    }
+    if report.cut_short + report.unanswered > 0 {
+        printer.say(&format!(
+            "of all runs of the plan {} ended before their last call, and {} calls got no answer that can be read: `fault` in table `ledger`, `termination` in `runs`",
+            report.cut_short, report.unanswered
+        ));
     }
     for (name, why) in &report.failed {
         printer.error(&format!("environment {name} failed: {why}"));
@@ -225,7 +260,7 @@ fn print_dry(found: &DryRun, printer: &Printer) -> anyhow::Result<()> {
     }
     if !found.unsettled.is_empty() {
         printer.say(&format!(
-            "the plan does not permit on the real arm: {}; they are refused unless the environment declares that they change nothing",
+            "nothing permits {}: trajectories that call them are refused; [real] allow = [...] permits a tool, reads = [...] says that it changes nothing",
             found.unsettled.join(", ")
         ));
     }
@@ -263,22 +298,26 @@ fn dry_rows(calls: &[DryCall]) -> anyhow::Result<RecordBatch> {
     ])?)
 }
 
+/// The name of a plan, given by its file or by itself.
+fn plan_name(plan: &Path) -> anyhow::Result<String> {
+    if !plan.is_file() {
+        return Ok(plan.display().to_string());
+    }
+    let text = std::fs::read_to_string(plan)?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| UsageError(format!("{}: {}", plan.display(), e.message())))?;
+    let name = table.get("name").and_then(toml::Value::as_str);
+    let name = name.map(str::to_owned);
+    Ok(name.ok_or_else(|| UsageError(format!("{}: a plan has a `name`", plan.display())))?)
+}
+
 async fn status_command(
     args: &StatusArgs,
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
-    let name = if args.plan.is_file() {
-        let text = std::fs::read_to_string(&args.plan)?;
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            UsageError(format!("{}: {}", args.plan.display(), e.message()))
-        })?;
-        let name = table.get("name").and_then(toml::Value::as_str);
-        name.map(str::to_owned)
-            .ok_or_else(|| UsageError(format!("{}: a plan has a `name`", args.plan.display())))?
-    } else {
-        args.plan.display().to_string()
-    };
+    let name = plan_name(&args.plan)?;
     let plans = status(&global.lake, &name).await?;
     printer.batch(&status_rows(&plans)?)?;
     for plan in &plans {

@@ -78,6 +78,19 @@ impl Printer {
 /// A bar over bytes.
 pub(crate) const BYTES: &str = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
 
+/// Waits for Ctrl-C or SIGTERM; false if the system gives no signals.
+async fn asked_to_stop() -> bool {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return tokio::signal::ctrl_c().await.is_ok();
+    };
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
+        _ = terminate.recv() => true,
+    }
+}
+
 /// A bar over things.
 pub(crate) const ITEMS: &str = "{bar:30} {pos}/{len} {per_sec} {eta}";
 
@@ -91,18 +104,18 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Begins to listen for Ctrl-C as well.
+    /// Begins to listen for Ctrl-C and SIGTERM as well.
     pub(crate) fn start(printer: &Printer, template: &str) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
+            if asked_to_stop().await {
                 flag.store(true, Ordering::Relaxed);
                 let _ = writeln!(
                     io::stderr(),
                     "stopping at the next safe point; Ctrl-C again stops at once"
                 );
-                if tokio::signal::ctrl_c().await.is_ok() {
+                if asked_to_stop().await {
                     std::process::exit(1);
                 }
             }

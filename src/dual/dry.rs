@@ -7,10 +7,13 @@ use super::journal::Journal;
 use super::ledger::Ledger;
 use super::permission::permitted;
 use super::plan::Plan;
+use super::plan_arm::ArmPlan;
 use super::runner::{covered, unchanged};
 use super::schedule::schedule;
 use super::select::select;
 use super::tables::TABLES;
+use super::task::Task;
+use crate::env::Spec;
 use crate::lake::{Lake, LakeError};
 
 /// A call that would be made.
@@ -32,8 +35,8 @@ pub struct DryCall {
     pub name: String,
     /// JSON text; values that would be derived from live results as recorded.
     pub arguments: String,
-    /// `plan`: the plan permits it; `environment`: only a declaration of the
-    /// environment can, which is asked for when the plan is run.
+    /// `plan`: the plan permits it; `environment`: a declaration of the environment
+    /// can, which is asked for when the plan is run; `nobody`: it is refused.
     pub permitted_by: &'static str,
 }
 
@@ -50,8 +53,36 @@ pub struct DryRun {
     pub real_budget: Option<i64>,
     /// Seconds that the rate limits take at least.
     pub seconds: f64,
-    /// Tools that the plan does not permit on the real arm.
+    /// Tools that are refused: the plan does not permit them, nor can the environment.
     pub unsettled: Vec<String>,
+}
+
+/// The environment that runs a task on an arm.
+fn spec<'a>(plan: &'a Plan, arm: &ArmPlan, environment: &str) -> Option<&'a Spec> {
+    plan.environments.get(arm.environment(environment)?)
+}
+
+/// Whether the environment's own declarations permit calls (see [`super::permission`]).
+fn asked(plan: &Plan, arm: &ArmPlan, environment: &str) -> bool {
+    matches!(
+        spec(plan, arm, environment),
+        Some(Spec::Process(_) | Spec::Replay(_))
+    )
+}
+
+/// So many calls of a task are made, as far as the plan tells: both arms end, or do not
+/// begin, where one of them refuses.
+fn reach(plan: &Plan, task: &Task) -> usize {
+    let refused = |call: &str| {
+        plan.arms
+            .values()
+            .any(|arm| !permitted(arm, None, call) && !asked(plan, arm, &task.environment))
+    };
+    match task.calls.iter().position(|call| refused(&call.name)) {
+        None => task.calls.len(),
+        Some(at) if plan.cut_refused => at,
+        Some(_) => 0,
+    }
 }
 
 /// Says what would be run. A plan that was begun shows what is left of it.
@@ -81,7 +112,7 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
     let runs = match (&ledger, begun) {
         (Some(ledger), Some((content, _))) => {
             unchanged(plan, &content)?;
-            ledger.open_runs().await?
+            ledger.runs_to_try().await?
         }
         _ => {
             tasks = select(plan, opened.as_ref()).await?.tasks;
@@ -104,11 +135,19 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
         let (Some(task), Some(arm)) = (task, plan.arm(run.arm)) else {
             continue;
         };
-        found.runs += 1;
-        for call in task.calls {
-            by_arm[usize::from(run.arm == "real")] += 1;
-            let by_plan = permitted(arm, None, &call.name);
-            if !by_plan && !found.unsettled.contains(&call.name) {
+        let until = reach(plan, &task);
+        found.runs += u64::from(until > 0);
+        let costs = !matches!(spec(plan, arm, &task.environment), Some(Spec::Replay(_)));
+        for (at, call) in task.calls.into_iter().enumerate() {
+            if at < until && costs {
+                by_arm[usize::from(run.arm == "real")] += 1;
+            }
+            let permitted_by = match () {
+                () if permitted(arm, None, &call.name) => "plan",
+                () if asked(plan, arm, &task.environment) => "environment",
+                () => "nobody",
+            };
+            if permitted_by == "nobody" && !found.unsettled.contains(&call.name) {
                 found.unsettled.push(call.name.clone());
             }
             found.calls.push(DryCall {
@@ -120,7 +159,7 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
                 index: call.index,
                 name: call.name,
                 arguments: call.arguments,
-                permitted_by: if by_plan { "plan" } else { "environment" },
+                permitted_by,
             });
         }
     }

@@ -62,6 +62,16 @@ pub enum DualError {
         /// Its words.
         holder: String,
     },
+    /// A plan cannot be forgotten yet.
+    #[error(
+        "{runs} finished runs of plan {name} are not in the lake yet: `fidelake dual run` brings them there"
+    )]
+    Waiting {
+        /// Name of the plan.
+        name: String,
+        /// How many.
+        runs: i64,
+    },
     /// No such plan in the lake.
     #[error("the lake has no plan {0}: `fidelake dual run PLAN.toml` begins one")]
     NoSuchPlan(String),

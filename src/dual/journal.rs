@@ -43,7 +43,7 @@ impl Journal {
         std::thread::spawn(move || serve(db, &receive));
         Ok(Self {
             send,
-            path: lake.join("_fidelake").join("catalog.sqlite"),
+            path: journal::path(lake),
         })
     }
 
@@ -76,7 +76,7 @@ impl Journal {
     /// Gives the space of removed payloads back, outside of any transaction.
     pub(super) fn tidy(lake: &Path) -> DualResult<()> {
         let db = journal::connect(lake, "")?;
-        let path = lake.join("_fidelake").join("catalog.sqlite");
+        let path = journal::path(lake);
         // Whoever reads at this moment keeps the log; the next time takes it.
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .map_err(|e| LakeError::catalog(&path, e))?;

@@ -141,14 +141,25 @@ impl Ledger {
             .await
     }
 
-    /// The runs that are not done, in their order.
+    /// The runs that are not done, in their order, without the refused ones.
     pub(super) async fn open_runs(&self) -> DualResult<Vec<RunPlan>> {
+        self.runs("'pending', 'cut'").await
+    }
+
+    /// The runs that the next command looks at: refused ones may be permitted now.
+    pub(super) async fn runs_to_try(&self) -> DualResult<Vec<RunPlan>> {
+        self.runs("'pending', 'cut', 'running', 'refused'").await
+    }
+
+    async fn runs(&self, statuses: &'static str) -> DualResult<Vec<RunPlan>> {
         let plan = self.plan.clone();
         self.journal
             .run(move |db| {
-                let sql = "SELECT run, trajectory, arm, repeat FROM dual_runs
-                           WHERE plan_id = ?1 AND status IN ('pending', 'cut') ORDER BY run";
-                let mut statement = db.prepare(sql)?;
+                let sql = format!(
+                    "SELECT run, trajectory, arm, repeat FROM dual_runs
+                     WHERE plan_id = ?1 AND status IN ({statuses}) ORDER BY run"
+                );
+                let mut statement = db.prepare(&sql)?;
                 let rows = statement.query_map([&plan], |row| {
                     let arm: String = row.get(2)?;
                     Ok(RunPlan {
@@ -320,6 +331,24 @@ impl Ledger {
                     .query_row(sql, params![name, arm], |row| row.get(0))
                     .optional()?;
                 Ok((budget - spent.unwrap_or_default()).max(0))
+            })
+            .await
+    }
+
+    /// Runs that ended before their last call, and calls without an answer that can be read.
+    pub(super) async fn trouble(&self) -> DualResult<(u64, u64)> {
+        let plan = self.plan.clone();
+        self.journal
+            .run(move |db| {
+                let sql =
+                    "SELECT (SELECT count(*) FROM dual_runs WHERE plan_id = ?1 AND status = 'done'
+                                   AND termination NOT IN ('completed', 'refused')),
+                               (SELECT count(*) FROM dual_calls WHERE plan_id = ?1
+                                   AND fault IN ('lost', 'late', 'malformed'))";
+                let counts: (i64, i64) =
+                    db.query_row(sql, [&plan], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let number = |count| u64::try_from(count).unwrap_or_default();
+                Ok((number(counts.0), number(counts.1)))
             })
             .await
     }

@@ -11,6 +11,7 @@ mod behind;
 mod dry;
 mod error;
 mod fold;
+mod forget;
 mod holder;
 mod jobs;
 mod journal;
@@ -37,6 +38,7 @@ mod wrong;
 
 pub use dry::{DryCall, DryRun, dry_run};
 pub use error::{DualError, DualResult};
+pub use forget::forget;
 pub use permission::Refused;
 pub use plan::{Plan, Switches};
 pub use runner::{Report, run};

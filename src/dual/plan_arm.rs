@@ -139,6 +139,13 @@ pub(super) fn arm_plan(
             _ => return Err(wrong.at(given, "retries: write a whole number from 0 to 20")),
         },
     };
+    if part.reads.iter().any(|tool| tool.contains('*')) {
+        let message = format!(
+            "[{}] reads: write the names of tools; only `allow` and `repeatable` know \"*\"",
+            arm.as_str()
+        );
+        return Err(wrong.at(&part.environment, &message));
+    }
     // A simulator harms nobody.
     let any = || vec!["*".to_owned()];
     let repeatable = part

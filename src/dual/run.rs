@@ -21,6 +21,9 @@ use crate::lake::failpoint;
 /// An environment that answers nothing in time so often in a row hangs.
 const LATE_IN_A_ROW: u32 = 3;
 
+/// Notes that say that a session has ended.
+const SESSION_ENDED: [&str; 3] = ["session_ended", "exit_status", "flood"];
+
 /// Beyond its own timeout a session gets so long to say that there was no answer.
 const GRACE: Duration = Duration::from_secs(15);
 
@@ -368,7 +371,13 @@ impl<'a> Running<'a> {
             if let Some(wait) = answer.retry_after {
                 self.wait_asked(wait);
             }
-            let again = answer.fault == Some(Fault::NotSent) && tries < self.arm.plan.retries;
+            // A session that has ended takes no call again.
+            let ended = answer
+                .notes
+                .iter()
+                .any(|note| SESSION_ENDED.contains(&note.kind));
+            let again =
+                answer.fault == Some(Fault::NotSent) && !ended && tries < self.arm.plan.retries;
             if making.keep {
                 self.keep(position, purpose, &got);
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::error::{DualError, DualResult};
 use super::fold;
+use super::forget::forget_untouched;
 use super::holder::Holder;
 use super::jobs::{Jobs, drive};
 use super::journal::Journal;
@@ -31,6 +32,10 @@ pub struct Report {
     pub left: u64,
     /// Runs that came into the lake.
     pub folded: u64,
+    /// Runs of the plan that ended before their last call.
+    pub cut_short: u64,
+    /// Calls of the plan without an answer that can be read.
+    pub unanswered: u64,
     /// Records that the import refused.
     pub rejected: u64,
     /// Values that were masked.
@@ -114,6 +119,7 @@ pub async fn run(
     report.rejected = folded.rejected;
     report.masked = folded.masked;
     report.left = shared.ledger.open_runs().await?.len() as u64;
+    (report.cut_short, report.unanswered) = shared.ledger.trouble().await?;
     report.no_budget = jobs.no_budget.load(Ordering::Relaxed);
     report.stopped = progress.stop() && report.left > 0;
     for (name, world) in &shared.worlds {
@@ -129,8 +135,11 @@ pub async fn run(
 /// Writes the plan down, or checks that it is the one that was.
 async fn begin(plan: &Plan, ledger: &Ledger, lake: &Lake, report: &mut Report) -> DualResult<()> {
     if let Some((content, source)) = ledger.begun().await? {
-        unchanged(plan, &content)?;
-        return same_source(plan, &source);
+        let same = unchanged(plan, &content).and_then(|()| same_source(plan, &source));
+        // A plan that made no call yet may still be put right.
+        if same.is_ok() || !forget_untouched(ledger).await? {
+            return same;
+        }
     }
     let Selection {
         tasks,

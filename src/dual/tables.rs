@@ -1,4 +1,4 @@
-//! The tables of the journal, in the catalog's database.
+//! The tables of the journal, in a database beside the catalog.
 //!
 //! `arguments`, `answer`, `task` and `tools` are payloads: they are emptied when
 //! the runs that need them are in the lake. Everything else stays: it is small,

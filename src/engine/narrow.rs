@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::array::AsArray as _;
+use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
-use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::Result;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_plan::ExecutionPlan;
 
 use super::error::EngineResult;
 use super::session::Engine;
@@ -19,6 +15,9 @@ const READ: [&str; 4] = ["calls", "observations", "runs", "verdicts"];
 
 /// From this share of the trajectories on, looking at all of them is no slower.
 const MANY: f64 = 0.5;
+
+/// More keys are not written into a query.
+const KEYS: usize = 20_000;
 
 /// A session that holds all rows of the trajectories that got runs since `then`, and
 /// how many trajectories a scan of its tables meets. `None` if these are not known,
@@ -38,7 +37,7 @@ pub(super) async fn narrow(
     let sql = "SELECT DISTINCT trajectory_key FROM runs ORDER BY trajectory_key";
     let (schema, keys) = narrow.query(sql).await?;
     let changed: usize = keys.iter().map(RecordBatch::num_rows).sum();
-    if changed as f64 > MANY * all as f64 {
+    if changed > KEYS || changed as f64 > MANY * all as f64 {
         return Ok(None);
     }
     let here = narrow.count("SELECT count(*) FROM runs").await?;
@@ -52,12 +51,17 @@ pub(super) async fn narrow(
             return Ok(Some((narrow, met)));
         }
     }
+    // Literals, as a join would have to be planned before the query that reads it.
+    let keys: Vec<String> = keys
+        .iter()
+        .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values())
+        .map(i64::to_string)
+        .collect();
+    let keys = keys.join(", ");
     for table in READ.iter().chain(&["profiles"]) {
-        let sql = format!(
-            "SELECT t.* FROM {table} AS t LEFT SEMI JOIN changed ON changed.trajectory_key = t.trajectory_key"
-        );
+        let sql = format!("SELECT * FROM {table} WHERE trajectory_key IN ({keys})");
         let rows = engine.plan(&sql).await?.into_view();
-        narrow.replace(table, Arc::new(Apart(rows)))?;
+        narrow.replace(table, rows)?;
     }
     Ok(Some((narrow, all)))
 }
@@ -77,37 +81,4 @@ async fn only_new(
     }
     narrow.only_files(pinned, "profiles", Vec::new()).await?;
     Ok(Some(met))
-}
-
-/// A view that is planned for itself. DataFusion writes other views into the query that
-/// reads them, and then gives common expressions of both the same name.
-#[derive(Debug)]
-struct Apart(Arc<dyn TableProvider>);
-
-#[async_trait]
-impl TableProvider for Apart {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema()
-    }
-
-    fn table_type(&self) -> TableType {
-        self.0.table_type()
-    }
-
-    fn supports_filters_pushdown(
-        &self,
-        filters: &[&Expr],
-    ) -> Result<Vec<TableProviderFilterPushDown>> {
-        self.0.supports_filters_pushdown(filters)
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.0.scan(state, projection, filters, limit).await
-    }
 }

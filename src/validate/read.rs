@@ -103,7 +103,7 @@ async fn verdicts(
     for batch in engine.query(VERDICTS).await?.1 {
         let rows = Rows(&batch);
         let [environments, ids] = [rows.texts("environment")?, rows.texts("trajectory_id")?];
-        let [judges, agents] = [rows.texts("judge")?, rows.texts("agent")?];
+        let agents = rows.texts("agent")?;
         let (sim, real) = (rows.numbers("sim")?, rows.numbers("real")?);
         for row in 0..batch.num_rows() {
             let id = (
@@ -113,11 +113,7 @@ async fn verdicts(
             let Some(&item) = places.get(&id) else {
                 continue;
             };
-            // Who was not named is known by the judge.
-            let name = match agents.value(row) {
-                "" => judges.value(row),
-                agent => agent,
-            };
+            let name = agents.value(row);
             if !known.contains(name) {
                 known.insert(name.to_owned());
             }

@@ -119,7 +119,7 @@ impl Bench {
     /// Nothing of a plan is left in the journal but small rows.
     pub(crate) fn assert_no_payload(&self) {
         let db =
-            rusqlite::Connection::open(self.place.lake().join("_fidelake/catalog.sqlite")).unwrap();
+            rusqlite::Connection::open(self.place.lake().join("_fidelake/dual.sqlite")).unwrap();
         let sql = "SELECT (SELECT count(*) FROM dual_calls WHERE arguments IS NOT NULL OR answer IS NOT NULL)
                    + (SELECT count(*) FROM dual_trajectories WHERE task IS NOT NULL) + (SELECT count(*) FROM dual_catalogs)";
         let left: i64 = db.query_row(sql, [], |row| row.get(0)).unwrap();

@@ -474,3 +474,23 @@ fn step_by_step_gives_what_all_at_once_gives() {
         assert_eq!(a, b, "{table}");
     }
 }
+
+/// One more run of one old trajectory: the smallest thing that can be new.
+#[test]
+fn one_repeat_of_one_old_trajectory_is_computed() {
+    let place = Place::new();
+    let gold = std::fs::read_to_string("sample_data/airline_gold.jsonl").unwrap();
+    place.write("gold.jsonl", &gold);
+    place.import(&["gold.jsonl"]);
+    assert_eq!(profiled(&place)["trajectories"], 15);
+    let mut one: Value = serde_json::from_str(gold.lines().next().unwrap()).unwrap();
+    one["repeat"] = 2.into();
+    place.write("one.jsonl", format!("{one}\n"));
+    place.import(&["one.jsonl"]);
+    let report = profiled(&place);
+    assert_eq!(
+        (&report["trajectories"], &report["unchanged"]),
+        (&json!(1), &json!(14))
+    );
+    assert_eq!(profiled(&place)["trajectories"], 0);
+}

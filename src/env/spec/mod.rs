@@ -130,7 +130,7 @@ pub struct Api {
 const START_TIMEOUT_S: f64 = 60.0;
 const CLOSE_TIMEOUT_S: f64 = 3.0;
 /// A silent server costs this once a session.
-const DISCOVER_TIMEOUT_S: f64 = 2.0;
+const DISCOVER_TIMEOUT_S: f64 = 5.0;
 const MAX_LINE_BYTES: usize = 64 << 20;
 
 impl Spec {

@@ -105,4 +105,14 @@ fn a_dry_run_starts_nothing() {
     assert_said!(bench.place, "dual_dry_run", ran);
     assert!(!bench.place.lake().exists());
     assert!(bench.seen("sim").is_empty() && bench.seen("real").is_empty());
+    // What was refused is tried again when the plan permits more: it costs.
+    let dry = || bench.run(&["dual", "run", "plan.toml", "--dry-run"]).stderr;
+    bench.plan("", "", "budget = 50", "");
+    assert_eq!(bench.run(&["dual", "run", "plan.toml"]).code, Some(3));
+    bench.plan("", "", "budget = 50\nallow = [\"put\", \"add\"]", "");
+    assert!(
+        dry().contains("2 runs, 10 calls, 5 of them on the real arm"),
+        "{}",
+        dry()
+    );
 }

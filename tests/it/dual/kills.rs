@@ -105,7 +105,7 @@ fn killed(bench: &Bench, kills: u64, calls: u64, budget: i64) {
 }
 
 fn check(bench: &Bench, budget: i64) {
-    let path = bench.place.lake().join("_fidelake/catalog.sqlite");
+    let path = bench.place.lake().join("_fidelake/dual.sqlite");
     let Ok(db) =
         rusqlite::Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
     else {

@@ -70,7 +70,14 @@ fn a_silent_tool_is_in_doubt_and_the_run_goes_on() {
         vec![("silent", json!({})), ("get", json!({"key": "k"}))],
     )]);
     bench.plan("", "none", "budget = 50\ntimeout = 0.5", "");
-    bench.place.done(&["dual", "run", "plan.toml"]);
+    // Done, but not well.
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("1 calls got no answer"),
+        "{}",
+        ran.stderr
+    );
     let rows = bench.query("SELECT name, status, fault FROM ledger ORDER BY seq");
     assert_eq!(
         rows[0],

@@ -93,3 +93,62 @@ fn trajectories_of_the_lake_get_further_repeats_and_gold_lists_their_own_names()
         ran.stderr
     );
 }
+
+/// A name is bound by the first call, not by a mistake before it.
+#[test]
+fn a_plan_without_calls_can_be_put_right_and_a_plan_can_be_forgotten() {
+    let bench = Bench::new();
+    bench.trajectories(&[("a", visit("a"))]);
+    bench.plan(
+        "",
+        "",
+        "budget = 9\nallow = [\"*\"]",
+        "[breaker]\nfailures = 1\npause = 0.1\ngive_up = 1",
+    );
+    let plan = bench.place.path("plan.toml");
+    let right = std::fs::read_to_string(&plan).unwrap();
+    std::fs::write(&plan, right.replace("world.py", "wolrd.py")).unwrap();
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    std::fs::write(&plan, &right).unwrap();
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(bench.number("SELECT count(*) FROM runs"), 2);
+    // Once calls were made the name stands for them.
+    std::fs::write(&plan, right.replace("world.py", "wolrd.py")).unwrap();
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
+    assert!(
+        ran.stderr.contains("was begun with other contents"),
+        "{}",
+        ran.stderr
+    );
+    let ran = bench.run(&["dual", "drop", "plan.toml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(bench.run(&["dual", "status", "trial"]).code, Some(1));
+    // What was spent stays counted: 5 of 9.
+    std::fs::write(&plan, &right).unwrap();
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
+    assert!(
+        ran.stderr.contains("budget does not reach"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(bench.seen("real").len(), 5);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_reads_what_is_not_masked() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let bench = Bench::new();
+    bench.trajectories(&[("a", visit("a"))]);
+    bench.plan("", "", "budget = 50\nallow = [\"*\"]", "");
+    bench.place.done(&["dual", "run", "plan.toml"]);
+    for name in ["dual.sqlite", "dual.sqlite-wal", "dual.sqlite-shm"] {
+        let path = bench.place.lake().join("_fidelake").join(name);
+        if let Ok(there) = path.metadata() {
+            assert_eq!(there.permissions().mode() & 0o077, 0, "{name}");
+        }
+    }
+}
