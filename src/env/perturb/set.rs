@@ -182,29 +182,41 @@ impl Perturbations {
         })
     }
 
+    /// What stands around an environment: at intensity 0 nothing does.
+    fn layers(&self) -> impl Iterator<Item = &Setting> {
+        self.settings
+            .iter()
+            .filter(|setting| setting.acts_on() != ActsOn::Task && setting.intensity > 0.0)
+    }
+
+    /// Whether these can stand around an environment in this way.
+    pub(super) fn permitted(&self, around: &Around) -> Result<(), PerturbError> {
+        for (place, setting) in self.layers().enumerate() {
+            let name = setting.kind.as_str();
+            if setting.makes_calls() && !around.uncounted_calls {
+                return Err(PerturbError::Uncounted(name));
+            }
+            if setting.kind == Perturbation::EventualConsistency && place > 0 {
+                return Err(PerturbError::First(name));
+            }
+        }
+        Ok(())
+    }
+
     /// The environment with these perturbations around it. Those of the task are left
     /// out: see [`Self::task`].
     ///
     /// # Errors
-    /// If one makes calls of its own, and that is not permitted.
+    /// If one makes calls of its own and that is not permitted, or stands in the wrong place.
     pub fn around(
         &self,
         environment: Arc<dyn Environment>,
         around: Around,
     ) -> Result<Arc<dyn Environment>, PerturbError> {
+        self.permitted(&around)?;
         let around = Arc::new(around);
-        let (mut outer, mut layers) = (environment, 0);
-        for setting in &self.settings {
-            if setting.acts_on() == ActsOn::Task || setting.intensity == 0.0 {
-                continue;
-            }
-            if setting.makes_calls() && !around.uncounted_calls {
-                return Err(PerturbError::Uncounted(setting.kind.as_str()));
-            }
-            if setting.kind == Perturbation::EventualConsistency && layers > 0 {
-                return Err(PerturbError::First(setting.kind.as_str()));
-            }
-            layers += 1;
+        let mut outer = environment;
+        for setting in self.layers() {
             outer = Arc::new(Perturbed {
                 inner: outer,
                 setting: setting.clone(),

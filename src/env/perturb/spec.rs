@@ -55,19 +55,27 @@ impl Perturb {
         }
     }
 
+    /// An error if the list cannot be put around any environment.
+    pub(crate) fn check(&self) -> Result<(), PerturbError> {
+        self.set()?.permitted(&self.around())
+    }
+
+    fn around(&self) -> Around {
+        Around {
+            reads: self.reads.clone(),
+            uncounted_calls: self.uncounted_calls,
+            own_repeats: self.repeats == RepeatsWord::Own,
+        }
+    }
+
     /// Puts the list around what stands inside.
     pub(crate) fn build(
         &self,
         name: &str,
         inner: Arc<dyn Environment>,
     ) -> EnvResult<Arc<dyn Environment>> {
-        let around = Around {
-            reads: self.reads.clone(),
-            uncounted_calls: self.uncounted_calls,
-            own_repeats: self.repeats == RepeatsWord::Own,
-        };
         self.set()
-            .and_then(|set| set.around(inner, around))
+            .and_then(|set| set.around(inner, self.around()))
             .map_err(|error| EnvError::Description {
                 name: name.to_owned(),
                 why: error.to_string(),

@@ -174,6 +174,20 @@ impl Spec {
         }
     }
 
+    /// Checks what refers to others of the plan, before anything is made.
+    ///
+    /// # Errors
+    /// With what is wrong, and what would be right.
+    pub fn check(&self, context: &Context<'_>, others: &BTreeMap<String, Self>) -> EnvResult<()> {
+        self.inside(context, others)?;
+        match self {
+            Self::Perturb(perturb) => perturb
+                .check()
+                .map_err(|error| context.wrong(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+
     /// The environment inside a perturbed one.
     fn inside<'s>(
         &'s self,
