@@ -57,7 +57,7 @@ fn both_arms_are_written_and_the_real_one_is_perturbed() {
     // Spelled by hand: what is not perturbed stays as it is spelled.
     let line = run("a")
         .to_string()
-        .replace("\"repeat\":0", "\"repeat\":  0");
+        .replace("\"content\":1.1}", "\"content\":1.10}");
     place.write("runs.jsonl", format!("{line}\n"));
     let ran = place.run(&[
         "perturb",
@@ -68,6 +68,7 @@ fn both_arms_are_written_and_the_real_one_is_perturbed() {
         "7",
     ]);
     assert_said!(place, "perturb_runs", ran);
+    assert!(ran.stdout.contains("\"content\":1.10}"), "{}", ran.stdout);
     let runs = lines(&ran.stdout);
     let (sim, real) = (&runs[0], &runs[1]);
     assert_eq!(sim["trajectory_id"], "a/obs_paraphrase+reward_cd_ab");
@@ -235,7 +236,12 @@ fn real_items_are_changed() {
     let list = "obs_typos,obs_paraphrase,obs_tool_desc,obs_param_desc,action_a,action_e,action_redundant,reward_cd,reward_td_ab";
     let ran = place.done(&["perturb", "runs.jsonl", "--with", list, "--each"]);
     let mut counts: HashMap<String, [u32; 2]> = HashMap::new();
-    for run in lines(&ran.stdout).iter().filter(|run| run["arm"] == "real") {
+    for pair in lines(&ran.stdout).chunks(2) {
+        let (sim, run) = (&pair[0], &pair[1]);
+        // Who stands alone has nobody to borrow from.
+        if sim["catalog"].as_array().unwrap().len() < 2 {
+            continue;
+        }
         let label = run["labels"]["perturbation"].as_str().unwrap().to_owned();
         let changed = run["labels"]["perturbation_changed"] == true;
         counts.entry(label).or_default()[usize::from(changed)] += 1;
