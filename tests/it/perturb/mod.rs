@@ -1,5 +1,6 @@
 //! Perturbations: around a session, in a plan, of recorded runs.
 
+mod agents;
 mod chance;
 mod plans;
 mod recorded;
