@@ -8,4 +8,5 @@ pub mod gap;
 pub mod json;
 pub mod mask;
 pub mod model;
+pub mod perturb;
 pub mod stats;

@@ -9,6 +9,7 @@ mod functions;
 mod import;
 mod learn;
 mod log;
+mod perturb;
 mod printer;
 mod profile;
 mod record;
@@ -163,6 +164,8 @@ enum Command {
     Learn(learn::LearnArgs),
     /// Run the same calls on both arms
     Dual(dual::DualArgs),
+    /// Make a world that differs on purpose: list the ways, or apply them to recorded runs
+    Perturb(perturb::PerturbArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// List the lake's versions
@@ -222,6 +225,7 @@ pub fn main() -> ExitCode {
             Command::Profile(args) => profile::run(args, global, &printer).await,
             Command::Learn(args) => learn::run(args, global, &printer).await,
             Command::Dual(args) => dual::run(args, global, &printer).await,
+            Command::Perturb(args) => perturb::run(args, &printer),
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,

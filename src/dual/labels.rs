@@ -8,7 +8,9 @@ impl Running<'_> {
     /// Labels to slice by; a probe's say what a repetition changed.
     pub(super) async fn labels(&mut self) -> DualResult<(String, Option<String>)> {
         let mut labels = Object::default();
-        labels.text("plan", &self.shared.plan.id());
+        labels
+            .text("plan", &self.shared.plan.id())
+            .opt_text("perturbation", self.world.perturbation.as_deref());
         let Some(position) = self.task.probed else {
             return Ok((labels.finish(), None));
         };

@@ -6,6 +6,7 @@
 //! sent; after it, one keeps the answer. Finished runs go into the lake in
 //! batches, through the import, and their payloads leave the journal.
 
+pub mod agents;
 mod answer;
 mod behind;
 mod dry;

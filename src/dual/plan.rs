@@ -16,7 +16,7 @@ use super::error::{DualError, DualResult};
 use super::plan_arm::{ArmPlan, arm_plan};
 use super::plan_file::{CHANGEABLE, File, RefusedWord, Take};
 use super::wrong::Wrong;
-use crate::env::Spec;
+use crate::env::{Context, Spec};
 
 /// A plan that is right.
 #[derive(Clone, Debug)]
@@ -121,6 +121,15 @@ impl Plan {
                 return Err(wrong.whole("[trajectories] says neither `file` nor `where`"));
             }
         };
+        for (name, spec) in &file.environments {
+            let context = Context {
+                name,
+                folder: &folder,
+                lake: None,
+            };
+            spec.check(&context, &file.environments)
+                .map_err(|error| wrong.whole(&error.to_string()))?;
+        }
         let mut arms = BTreeMap::new();
         for (arm, part) in [(Arm::Sim, file.sim), (Arm::Real, file.real)] {
             let Some(part) = part else { continue };

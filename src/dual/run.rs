@@ -15,7 +15,7 @@ use super::rebind::{apply, value_of_text};
 use super::schedule::RunPlan;
 use super::shared::{Arm, Reservation, Shared, World};
 use super::task::Task;
-use crate::env::{Answer, Fault, Request, Session, Start};
+use crate::env::{Answer, Fault, Place, Request, Session, Start};
 use crate::lake::failpoint;
 
 /// An environment that answers nothing in time so often in a row hangs.
@@ -127,6 +127,7 @@ pub(super) async fn run(
     };
     let opened = async {
         let mut session = world.session(&start).await?;
+        session.place(place(run, task, 0));
         match session.tools().await {
             Ok(tools) => Ok((session, tools)),
             Err(error) => {
@@ -181,6 +182,15 @@ pub(super) async fn run(
         }
     }
     running.finish(end).await
+}
+
+/// Where a call stands.
+fn place<'a>(run: &RunPlan, task: &'a Task, position: usize) -> Place<'a> {
+    Place {
+        trajectory: &task.trajectory_id,
+        repeat: run.repeat,
+        position,
+    }
 }
 
 impl<'a> Running<'a> {
@@ -347,6 +357,8 @@ impl<'a> Running<'a> {
             if making.budget.is_some() {
                 self.reservation.used().await;
             }
+            // Told again for every try: what is retried is the same call.
+            session.place(place(self.run, self.task, position));
             let mut answer =
                 match tokio::time::timeout(request.timeout + GRACE, session.call(request)).await {
                     Ok(answer) => answer,

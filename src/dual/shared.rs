@@ -40,6 +40,8 @@ pub(super) struct World {
     pub(super) breaker: Breaker,
     /// The environment that is asked where this one, a replay, has no answer.
     pub(super) through: Option<String>,
+    /// The perturbations around it, as a label of its runs.
+    pub(super) perturbation: Option<String>,
     /// Sessions that can be reset.
     idle: Mutex<Vec<Box<dyn Session>>>,
 }
@@ -60,9 +62,10 @@ impl Shared {
                 lake: Some(lake),
             };
             let world = World {
-                environment: spec.build(&context)?,
+                environment: spec.build_among(&context, &plan.environments)?,
                 breaker: Breaker::new(plan.breaker),
                 through: through(spec).map(str::to_owned),
+                perturbation: spec.perturbation(),
                 idle: Mutex::default(),
             };
             worlds.insert(name.to_owned(), world);

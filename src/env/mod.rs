@@ -13,6 +13,7 @@ mod headers;
 mod http;
 mod mcp;
 mod oddities;
+pub mod perturb;
 mod process;
 pub mod replay;
 mod spec;
@@ -61,6 +62,17 @@ pub struct Request<'a> {
     pub timeout: std::time::Duration,
 }
 
+/// Where the next call of a session stands: what the chance of a perturbation hangs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The trajectory.
+    pub trajectory: &'a str,
+    /// Number of the run within its arm, from 0.
+    pub repeat: i32,
+    /// Ordinal of the call in the run, from 0, whoever makes it and however often.
+    pub position: usize,
+}
+
 /// The state after the calls so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -81,7 +93,7 @@ pub struct Closing {
 /// A world in which tools can be called.
 #[async_trait]
 pub trait Environment: Send + Sync + std::fmt::Debug {
-    /// `mcp`, `process`, `http`, `replay`.
+    /// `mcp`, `process`, `http`, `replay`; with perturbations around it that of what stands inside.
     fn kind(&self) -> &'static str;
 
     /// Opens a session with a state of its own.
@@ -102,6 +114,10 @@ pub trait Session: Send + std::fmt::Debug {
     /// # Errors
     /// If the environment does not list them.
     async fn tools(&mut self) -> EnvResult<Vec<Tool>>;
+
+    /// Says what the next call is. Only perturbations listen; without it they count the
+    /// calls themselves.
+    fn place(&mut self, _place: Place<'_>) {}
 
     /// Makes one call. Always answers, within the timeout and a short grace.
     async fn call(&mut self, request: Request<'_>) -> Answer;

@@ -21,6 +21,7 @@ mod kills;
 mod lake;
 mod masking;
 mod pairing;
+mod perturb;
 mod properties;
 mod readers;
 mod record;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::http::{Document, Http};
 use super::mcp::{Mcp, Place, Revision, States, Url};
+use super::perturb::Perturb;
 use super::process::Process;
 use super::replay::Replay;
 use super::{EnvResult, Environment};
@@ -28,6 +29,8 @@ pub enum Spec {
     Http(Box<Api>),
     /// Answers from the lake.
     Replay(Replay),
+    /// Another environment of the plan, perturbed.
+    Perturb(Perturb),
 }
 
 /// A command to start.
@@ -137,13 +140,93 @@ impl Spec {
     /// Makes what is described. Nothing is started yet.
     ///
     /// # Errors
-    /// If the description cannot be used.
+    /// If the description cannot be used, or needs others of its plan
+    /// ([`Self::build_among`]).
     pub fn build(&self, context: &Context<'_>) -> EnvResult<Arc<dyn Environment>> {
+        self.build_among(context, &BTreeMap::new())
+    }
+
+    /// Makes what is described, with what its plan describes beside it.
+    ///
+    /// # Errors
+    /// If the description, or one that it refers to, cannot be used.
+    pub fn build_among(
+        &self,
+        context: &Context<'_>,
+        others: &BTreeMap<String, Self>,
+    ) -> EnvResult<Arc<dyn Environment>> {
         match self {
+            Self::Perturb(perturb) => {
+                let inside = self.inside(context, others)?;
+                let inner = inside.build_among(
+                    &Context {
+                        name: &perturb.of,
+                        ..*context
+                    },
+                    others,
+                )?;
+                perturb.build(context.name, inner)
+            }
             Self::Process(command) => Ok(Arc::new(command.process(context)?)),
             Self::Mcp(server) => Ok(Arc::new(server.mcp(context)?)),
             Self::Http(api) => Ok(Arc::new(api.http(context)?)),
             Self::Replay(replay) => Ok(Arc::new(replay.build(context)?)),
+        }
+    }
+
+    /// Checks what refers to others of the plan, before anything is made.
+    ///
+    /// # Errors
+    /// With what is wrong, and what would be right.
+    pub fn check(&self, context: &Context<'_>, others: &BTreeMap<String, Self>) -> EnvResult<()> {
+        self.inside(context, others)?;
+        match self {
+            Self::Perturb(perturb) => perturb
+                .check()
+                .map_err(|error| context.wrong(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The environment inside a perturbed one.
+    fn inside<'s>(
+        &'s self,
+        context: &Context<'_>,
+        others: &'s BTreeMap<String, Self>,
+    ) -> EnvResult<&'s Self> {
+        let Self::Perturb(outer) = self else {
+            return Ok(self);
+        };
+        let of = &outer.of;
+        match others.get(of) {
+            // One inside the other would have two seeds, and could go in a circle.
+            Some(Self::Perturb(_)) => Err(context.wrong(format!(
+                "of = {of:?} is perturbed itself: name what stands inside it, and put both lists in one"
+            ))),
+            Some(Self::Replay(replay)) if replay.through.is_some() => Err(context.wrong(format!(
+                "of = {of:?} is a replay that passes calls through: perturb the environment behind it"
+            ))),
+            Some(inside) => Ok(inside),
+            None => {
+                let known: Vec<&str> = others
+                    .iter()
+                    .filter(|(_, spec)| !matches!(spec, Self::Perturb(_)))
+                    .map(|(name, _)| &**name)
+                    .collect();
+                Err(context.wrong(format!(
+                    "of = {of:?}: the plan has no [environments.{of}]; there are: {}",
+                    known.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// The names of the perturbations around it, as a label.
+    #[must_use]
+    pub fn perturbation(&self) -> Option<String> {
+        match self {
+            Self::Perturb(perturb) => Some(perturb.set().ok()?.label()),
+            _ => None,
         }
     }
 }
