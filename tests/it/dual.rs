@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, number, query};
+use crate::support::{Place, Ran, number, query};
 
 /// A folder with a plan, trajectories, and what the worlds saw.
 pub(crate) struct Bench {
@@ -74,6 +74,17 @@ impl Bench {
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
+    }
+
+    /// Runs a command; how far it was after a while is not a matter of what it says.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        let mut ran = self.place.run(args);
+        let lines = ran
+            .stderr
+            .lines()
+            .filter(|line| !line.contains(" done after "));
+        ran.stderr = lines.map(|line| format!("{line}\n")).collect();
+        ran
     }
 
     pub(crate) fn number(&self, sql: &str) -> i64 {

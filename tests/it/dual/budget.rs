@@ -12,7 +12,7 @@ fn a_budget_is_never_exceeded_and_can_be_raised() {
     let real =
         |budget: u32| format!("budget = {budget}\nconcurrency = 3\nallow = [\"put\", \"add\"]");
     bench.plan("", "", &real(12), "");
-    let ran = bench.place.run(&["dual", "run", "plan.toml"]);
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
     assert_eq!(ran.code, Some(1));
     assert_said!(bench.place, "dual_budget", ran);
     // It ends between runs: two of them fit.
@@ -22,7 +22,7 @@ fn a_budget_is_never_exceeded_and_can_be_raised() {
     bench.place.done(&["dual", "run", "plan.toml"]);
     assert_eq!(bench.seen("real").len(), 15);
     assert_eq!(bench.number("SELECT count(*) FROM runs"), 6);
-    let ran = bench.place.run(&["dual", "status", "plan.toml"]);
+    let ran = bench.run(&["dual", "status", "plan.toml"]);
     assert_said!(bench.place, "dual_status", ran);
 }
 
@@ -66,7 +66,7 @@ fn what_may_change_something_is_refused_on_the_real_arm() {
         ),
     ]);
     bench.plan("", "", "budget = 50", "");
-    let ran = bench.place.run(&["dual", "run", "plan.toml"]);
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
     assert_eq!(ran.code, Some(3));
     assert_said!(bench.place, "dual_refused", ran);
     // The others ran on neither arm.
@@ -89,7 +89,7 @@ fn what_may_change_something_is_refused_on_the_real_arm() {
         "budget = 50\nallow = [\"put\", \"add\"]",
         "",
     );
-    let ran = bench.place.run(&["dual", "run", "plan.toml"]);
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert_eq!(names("real").len(), 7);
     assert_eq!(names("sim").len(), 7);

@@ -54,7 +54,8 @@ fn killed(bench: &Bench, kills: u64, calls: u64, budget: i64) {
             let wanted = bench.seen("real").len() as u64 + 1 + chance.below(calls);
             let started = Instant::now();
             while (bench.seen("real").len() as u64) < wanted
-                && started.elapsed() < Duration::from_secs(5)
+                && started.elapsed() < Duration::from_secs(60)
+                && child.try_wait().unwrap().is_none()
             {
                 std::thread::sleep(Duration::from_millis(3));
             }
@@ -217,5 +218,5 @@ fn ctrl_c_finishes_what_is_under_way() {
         ),
         2 * TRAJECTORIES as i64
     );
-    assert!(counts(&bench).values().all(|times| *times == 1));
+    assert_eq!(bench.seen("real").len(), 6 * TRAJECTORIES);
 }

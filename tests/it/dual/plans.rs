@@ -9,7 +9,7 @@ use crate::support::{assert_said, text};
 fn mistakes_are_told_with_their_place() {
     let bench = Bench::new();
     bench.trajectories(&[("a", visit("a"))]);
-    let run = || bench.place.run(&["dual", "run", "plan.toml"]);
+    let run = || bench.run(&["dual", "run", "plan.toml"]);
     bench.plan("", "speed = 3", "budget = 1", "");
     assert_said!(bench.place, "dual_plan_unknown_key", run());
     bench.plan("", "", "", "");
@@ -23,7 +23,7 @@ fn mistakes_are_told_with_their_place() {
         "{}",
         ran.stderr
     );
-    let ran = bench.place.run(&["dual", "status", "nobody"]);
+    let ran = bench.run(&["dual", "status", "nobody"]);
     assert_eq!(ran.code, Some(1));
     bench.plan("", "", "budget = 50\nallow = [\"put\", \"add\"]", "");
     bench.place.write("tasks.jsonl", "{\"fidelake\": 1}\n");
@@ -85,7 +85,7 @@ fn trajectories_of_the_lake_get_further_repeats_and_gold_lists_their_own_names()
     );
     let wrong = asked.replace("arm = 'sim' -- recorded", "arms = 'sim'");
     std::fs::write(&plan, wrong.replace("name = \"trial\"", "name = \"wrong\"")).unwrap();
-    let ran = bench.place.run(&["dual", "run", "plan.toml"]);
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
     assert_eq!(ran.code, Some(2));
     assert!(
         ran.stderr.contains("[trajectories] where"),
