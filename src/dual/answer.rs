@@ -102,6 +102,9 @@ pub(super) fn received(answer: &Answer, more: &[(&str, String)]) -> Received {
         result.raw("structured_content", &one_line(structured));
     }
     let latency = Some(answer.latency_ms).filter(|ms| ms.is_finite());
+    if let Some(envelope) = &answer.envelope {
+        result.raw("envelope", &one_line(envelope));
+    }
     result
         .opt("is_error", answer.is_error)
         .opt("status", answer.status)

@@ -13,6 +13,7 @@ mod headers;
 mod http;
 mod mcp;
 mod oddities;
+mod placing;
 mod process;
 pub mod replay;
 mod spec;

@@ -23,6 +23,7 @@ mod masking;
 mod pairing;
 mod properties;
 mod readers;
+mod real_worlds;
 mod record;
 mod record_http;
 mod records;

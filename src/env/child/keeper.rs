@@ -4,17 +4,16 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fidelake_core::json::push_json_string;
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::Snapshot;
-use super::super::answer::Note;
+use super::super::answer::{Answer, Note};
 use super::super::workspace::Workspace;
-use super::{WORKSPACE, sweep};
+use super::super::{Snapshot, Tool, placing};
+use super::sweep;
 
 /// How much of stderr is kept.
 const TAIL: usize = 4096;
@@ -59,15 +58,28 @@ impl Keeper {
         self.workspace.as_ref().map(Workspace::snapshot).transpose()
     }
 
-    /// Arguments with the folder's name where `${workspace}` stands.
+    /// Arguments with the path of its folder where `${workspace}` stands.
     pub(in crate::env) fn placed<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         match &self.workspace {
-            Some(own) if arguments.contains(WORKSPACE) => {
-                let mut quoted = String::new();
-                push_json_string(&own.folder().to_string_lossy(), &mut quoted);
-                Cow::Owned(arguments.replace(WORKSPACE, quoted.trim_matches('"')))
+            Some(own) => placing::placed(arguments, own.folder()),
+            None => Cow::Borrowed(arguments),
+        }
+    }
+
+    /// Writes `${workspace}` where an answer has the path of its folder.
+    pub(in crate::env) fn name_folder(&self, answer: &mut Answer) {
+        if let Some(own) = &self.workspace {
+            placing::name_in(answer, own.folder());
+        }
+    }
+
+    /// The same in the declarations of tools.
+    pub(in crate::env) fn name_folder_in(&self, tools: &mut [Tool]) {
+        let Some(own) = &self.workspace else { return };
+        for tool in tools {
+            if let (Cow::Owned(text), _) = placing::named(&tool.declaration, own.folder()) {
+                tool.declaration = text;
             }
-            _ => Cow::Borrowed(arguments),
         }
     }
 

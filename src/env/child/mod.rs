@@ -10,6 +10,7 @@ use std::process::Stdio;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
+use super::placing::WORKSPACE;
 use super::workspace::{Template, Workspace};
 use super::{EnvError, EnvResult};
 
@@ -28,9 +29,6 @@ pub(super) struct Program {
     /// What a folder of its own starts from; `${workspace}` above names it.
     pub(super) workspace: Option<Template>,
 }
-
-/// Stands for the folder in commands, variables and working folders.
-pub(super) const WORKSPACE: &str = "${workspace}";
 
 /// A started program and its two ends.
 #[derive(Debug)]

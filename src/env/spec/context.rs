@@ -7,7 +7,8 @@ use std::time::Duration;
 use fidelake_core::json::Doc;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::super::child::{Program, WORKSPACE};
+use super::super::child::Program;
+use super::super::placing::WORKSPACE;
 use super::super::workspace::Template;
 use super::super::{EnvError, EnvResult};
 use super::Own;

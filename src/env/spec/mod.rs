@@ -91,6 +91,9 @@ pub struct Server {
     pub state_tool: Option<String>,
     /// Its arguments, JSON text.
     pub state_arguments: Option<String>,
+    /// Where the tool's own answer stands in an envelope that the server puts
+    /// around it: keys with dots between them.
+    pub answer_at: Option<String>,
     /// Patience with everything but calls, in seconds.
     pub start_timeout_s: Option<f64>,
     /// Patience with `server/discover`, which old servers do not know, in seconds.
@@ -197,6 +200,7 @@ impl Server {
                 reset_by: context.tool("reset", &self.reset_tool, &self.reset_arguments)?,
                 shown_by: context.tool("state", &self.state_tool, &self.state_arguments)?,
             },
+            answer_at: self.answer_at(context)?,
             patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
             probe: context.seconds(
                 "discover_timeout_s",
@@ -206,6 +210,18 @@ impl Server {
             grace: context.seconds("close_timeout_s", self.close_timeout_s, CLOSE_TIMEOUT_S)?,
             max_line: self.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
         })
+    }
+
+    fn answer_at(&self, context: &Context<'_>) -> EnvResult<Option<Vec<String>>> {
+        let Some(given) = &self.answer_at else {
+            return Ok(None);
+        };
+        let keys: Vec<String> = given.split('.').map(str::to_owned).collect();
+        if keys.iter().any(|key| key.is_empty() || key == "$") {
+            let why = format!("answer_at {given:?}: give keys with dots between them, as in a.b");
+            return Err(context.wrong(why));
+        }
+        Ok(Some(keys))
     }
 
     fn revision(&self, context: &Context<'_>) -> EnvResult<Revision> {
