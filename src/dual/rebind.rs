@@ -96,13 +96,12 @@ pub(super) fn bindings(told: &[&str], calls: &[Recorded<'_>]) -> Vec<Vec<Binding
             };
             for (path, node) in scalars(doc.root()) {
                 let Some(value) = telling(node) else { continue };
-                match known.entry(value).or_insert(None) {
-                    Some((source, at)) => found[position].push(Binding {
+                if let Some((source, at)) = known.entry(value).or_insert(None) {
+                    found[position].push(Binding {
                         argument: path,
                         call: *source,
                         path: at.clone(),
-                    }),
-                    None => {}
+                    });
                 }
             }
         }
@@ -112,11 +111,11 @@ pub(super) fn bindings(told: &[&str], calls: &[Recorded<'_>]) -> Vec<Vec<Binding
             };
             for (path, node) in scalars(doc.root()) {
                 let Some(value) = telling(node) else { continue };
-                let text = node.as_str().unwrap_or(&value);
-                if !known.contains_key(&value) {
+                let text = node.as_str().unwrap_or(node.raw());
+                known.entry(value).or_insert_with(|| {
                     let said = told.iter().any(|told| told.contains(text));
-                    known.insert(value, (!said).then_some((position, path)));
-                }
+                    (!said).then_some((position, path))
+                });
             }
         }
         from = to;

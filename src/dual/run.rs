@@ -215,8 +215,8 @@ impl<'a> Running<'a> {
             return Ok(End::Done("interrupted"));
         }
         let mut late = 0;
-        for position in 0..self.until {
-            let purpose = match (&self.results[position], doubt[position]) {
+        for (position, doubt) in doubt.into_iter().enumerate().take(self.until) {
+            let purpose = match (&self.results[position], doubt) {
                 (Some(_), _) if open && changed.contains(&position) => "prefix",
                 (Some(_), _) => continue,
                 (None, true) => "repeat",

@@ -14,7 +14,7 @@ pub(super) struct Wrong<'a> {
 }
 
 impl Wrong<'_> {
-    fn new(&self, at: Option<usize>, message: String) -> DualError {
+    fn error(&self, at: Option<usize>, message: String) -> DualError {
         let place = match at {
             Some(at) => {
                 let before = self.text.get(..at).unwrap_or(self.text);
@@ -34,15 +34,15 @@ impl Wrong<'_> {
             .replace('\n', ", ")
             .replace("expected i64", "expected a whole number")
             .replace("expected f64", "expected a number");
-        self.new(error.span().map(|span| span.start), message)
+        self.error(error.span().map(|span| span.start), message)
     }
 
     pub(super) fn at<T>(&self, given: &Spanned<T>, message: &str) -> DualError {
-        self.new(Some(given.span().start), message.to_owned())
+        self.error(Some(given.span().start), message.to_owned())
     }
 
     pub(super) fn whole(&self, message: &str) -> DualError {
-        self.new(None, message.to_owned())
+        self.error(None, message.to_owned())
     }
 
     pub(super) fn whole_number<T: TryFrom<i64> + Copy>(
