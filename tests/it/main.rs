@@ -13,6 +13,7 @@ mod curate;
 mod decision;
 mod dual;
 mod environments;
+mod export;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod gap_engine;

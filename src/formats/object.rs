@@ -1,0 +1,50 @@
+//! Writing one JSON object, key by key, in the order in which they come.
+
+use fidelake_core::json::push_json_string;
+
+/// Builds one JSON object.
+#[derive(Debug, Default)]
+pub(crate) struct Object(String);
+
+impl Object {
+    /// Adds JSON text.
+    pub(crate) fn raw(&mut self, key: &str, json: &str) -> &mut Self {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        push_json_string(key, &mut self.0);
+        self.0.push(':');
+        self.0.push_str(json);
+        self
+    }
+
+    /// Adds a text.
+    pub(crate) fn text(&mut self, key: &str, text: &str) -> &mut Self {
+        let mut json = String::with_capacity(text.len() + 2);
+        push_json_string(text, &mut json);
+        self.raw(key, &json)
+    }
+
+    /// Adds a text, if there is one.
+    pub(crate) fn opt_text(&mut self, key: &str, text: Option<&str>) -> &mut Self {
+        if let Some(text) = text {
+            self.text(key, text);
+        }
+        self
+    }
+
+    /// Adds a value that spells itself, if there is one.
+    pub(crate) fn opt(&mut self, key: &str, value: Option<impl ToString>) -> &mut Self {
+        if let Some(value) = value {
+            self.raw(key, &value.to_string());
+        }
+        self
+    }
+
+    pub(crate) fn finish(&mut self) -> String {
+        if self.0.is_empty() {
+            return "{}".to_owned();
+        }
+        let mut text = std::mem::take(&mut self.0);
+        text.push('}');
+        text
+    }
+}
