@@ -19,6 +19,7 @@ use fidelake_core::json::{Doc, Node};
 use fidelake_core::model::Arm;
 
 pub(crate) use detect::{Detected, detect};
+pub(crate) use native::CALL_KEYS;
 pub(crate) use object::Object;
 use reject::Reject;
 use run::Run;

@@ -1,18 +1,22 @@
 //! Writing one JSON object, key by key, in the order in which they come.
 
-use fidelake_core::json::push_json_string;
+use fidelake_core::json::{Doc, Kind, push_json_string};
 
 /// Builds one JSON object.
 #[derive(Debug, Default)]
-pub(crate) struct Object(String);
+pub(crate) struct Object {
+    text: String,
+    keys: Vec<Box<str>>,
+}
 
 impl Object {
     /// Adds JSON text.
     pub(crate) fn raw(&mut self, key: &str, json: &str) -> &mut Self {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        push_json_string(key, &mut self.0);
-        self.0.push(':');
-        self.0.push_str(json);
+        self.text.push(if self.text.is_empty() { '{' } else { ',' });
+        push_json_string(key, &mut self.text);
+        self.keys.push(key.into());
+        self.text.push(':');
+        self.text.push_str(json);
         self
     }
 
@@ -39,11 +43,26 @@ impl Object {
         self
     }
 
+    /// Adds the keys of another object that are not there yet, but the `known` ones.
+    /// What is no object adds nothing.
+    pub(crate) fn rest(&mut self, object: &str, known: &[&str]) -> &mut Self {
+        if let Ok(doc) = Doc::parse(object)
+            && doc.root().kind() == Kind::Object
+        {
+            for (key, value) in doc.root().entries() {
+                if !known.contains(&key) && !self.keys.iter().any(|there| **there == *key) {
+                    self.raw(key, value.raw());
+                }
+            }
+        }
+        self
+    }
+
     pub(crate) fn finish(&mut self) -> String {
-        if self.0.is_empty() {
+        if self.text.is_empty() {
             return "{}".to_owned();
         }
-        let mut text = std::mem::take(&mut self.0);
+        let mut text = std::mem::take(&mut self.text);
         text.push('}');
         text
     }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::super::answer::{Answer, Note};
 use super::super::workspace::Workspace;
 use super::super::{Snapshot, Tool, placing};
-use super::sweep;
+use super::{Look, sweep};
 
 /// How much of stderr is kept.
 const TAIL: usize = 4096;
@@ -31,12 +31,18 @@ pub(in crate::env) struct Keeper {
     stderr: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
     ended: bool,
+    look: Option<Look>,
     /// Dropped after everything that may write there has ended.
     workspace: Option<Workspace>,
 }
 
 impl Keeper {
-    pub(super) fn new(mut child: Child, marker: String, workspace: Option<Workspace>) -> Self {
+    pub(super) fn new(
+        mut child: Child,
+        marker: String,
+        workspace: Option<Workspace>,
+        look: Option<Look>,
+    ) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let reader = child.stderr.take().map(|stream| {
             let tail = Arc::clone(&stderr);
@@ -49,8 +55,24 @@ impl Keeper {
             stderr,
             reader,
             ended: false,
+            look,
             workspace,
         }
+    }
+
+    /// The state as a program of the plan sees it, if there is one; else the files.
+    pub(in crate::env) async fn state(
+        &self,
+        patience: Duration,
+    ) -> Result<Option<Snapshot>, String> {
+        let Some(look) = &self.look else {
+            return self.files();
+        };
+        let mut shown = look.look(&self.marker, patience).await?;
+        if let (Some(own), Some(state)) = (&self.workspace, &mut shown.state) {
+            *state = placing::named(state, own.folder()).0.into_owned();
+        }
+        Ok(Some(shown))
     }
 
     /// What its folder holds, if it has one of its own.

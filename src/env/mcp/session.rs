@@ -250,8 +250,11 @@ impl Session for McpSession {
 
     async fn snapshot(&mut self) -> EnvResult<Option<Snapshot>> {
         let Some((tool, arguments)) = self.states.shown_by.clone() else {
-            let files = self.keeper.as_ref().map_or(Ok(None), Keeper::files);
-            return files.map_err(|why| self.failed(why));
+            let Some(keeper) = &self.keeper else {
+                return Ok(None);
+            };
+            let shown = keeper.state(self.patience).await;
+            return shown.map_err(|why| self.failed(why));
         };
         let answer = self.call_once(&tool, &arguments, self.patience).await;
         if answer.fault.is_some() || answer.is_error == Some(true) {

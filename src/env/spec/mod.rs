@@ -91,6 +91,9 @@ pub struct Server {
     pub state_tool: Option<String>,
     /// Its arguments, JSON text.
     pub state_arguments: Option<String>,
+    /// A program that looks at what the server keeps in its workspace and prints the
+    /// state, `{"state": ..., "state_hash": "..."}` or one of the two.
+    pub state_command: Option<Vec<String>>,
     /// Where the tool's own answer stands in an envelope that the server puts
     /// around it: keys with dots between them.
     pub answer_at: Option<String>,
@@ -174,16 +177,22 @@ impl Server {
                 if !self.headers.is_empty() {
                     return Err(context.wrong("headers go with a url, not with a command"));
                 }
-                Place::Program(context.program(
+                let mut program = context.program(
                     command,
                     &self.env,
                     self.folder.as_deref(),
                     self.workspace.as_ref(),
-                )?)
+                )?;
+                program.shown_by = self.shown_by(context)?;
+                Place::Program(program)
             }
             (None, Some(url)) => {
-                if !self.env.is_empty() || self.folder.is_some() || self.workspace.is_some() {
-                    let why = "env, folder and workspace go with a command, not with a url";
+                if !self.env.is_empty()
+                    || self.folder.is_some()
+                    || self.workspace.is_some()
+                    || self.state_command.is_some()
+                {
+                    let why = "env, folder, workspace and state_command go with a command, not with a url";
                     return Err(context.wrong(why));
                 }
                 Place::Url(Url {
@@ -210,6 +219,16 @@ impl Server {
             grace: context.seconds("close_timeout_s", self.close_timeout_s, CLOSE_TIMEOUT_S)?,
             max_line: self.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
         })
+    }
+
+    fn shown_by(&self, context: &Context<'_>) -> EnvResult<Option<Vec<String>>> {
+        let Some(command) = &self.state_command else {
+            return Ok(None);
+        };
+        if self.state_tool.is_some() {
+            return Err(context.wrong("state_tool or state_command, one of the two"));
+        }
+        context.located(command).map(Some)
     }
 
     fn answer_at(&self, context: &Context<'_>) -> EnvResult<Option<Vec<String>>> {

