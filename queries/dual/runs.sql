@@ -1,5 +1,5 @@
 -- Runs that a plan selects; the first of each trajectory is taken.
-SELECT environment, trajectory_id, run_id, task_id, group_id, policy, task, gold, extra
+SELECT environment, trajectory_id, run_id, task_id, group_id, policy, task, gold, extra, labels
 FROM runs
 WHERE (
 {where}

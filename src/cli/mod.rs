@@ -5,6 +5,7 @@
 mod compact;
 mod curate;
 mod dual;
+mod export;
 mod functions;
 mod import;
 mod learn;
@@ -168,6 +169,8 @@ enum Command {
     Perturb(perturb::PerturbArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
+    /// Write runs as files that can be imported
+    Export(export::ExportArgs),
     /// List the lake's versions
     Log(log::LogArgs),
     /// Look for damage, or undo an unfinished write
@@ -227,6 +230,7 @@ pub fn main() -> ExitCode {
             Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Perturb(args) => perturb::run(args, &printer),
             Command::Curate(args) => curate::run(args, global, &printer).await,
+            Command::Export(args) => export::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,
             Command::Compact(args) => compact::run(args, global, &printer).await,

@@ -5,53 +5,7 @@ use fidelake_core::json::{Doc, push_json_string};
 
 use super::ledger::Received;
 use crate::env::{Answer, Fault, Origin};
-
-/// Builds one JSON object.
-#[derive(Debug, Default)]
-pub(super) struct Object(String);
-
-impl Object {
-    /// Adds JSON text.
-    pub(super) fn raw(&mut self, key: &str, json: &str) -> &mut Self {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        push_json_string(key, &mut self.0);
-        self.0.push(':');
-        self.0.push_str(json);
-        self
-    }
-
-    /// Adds a text.
-    pub(super) fn text(&mut self, key: &str, text: &str) -> &mut Self {
-        let mut json = String::with_capacity(text.len() + 2);
-        push_json_string(text, &mut json);
-        self.raw(key, &json)
-    }
-
-    /// Adds a text, if there is one.
-    pub(super) fn opt_text(&mut self, key: &str, text: Option<&str>) -> &mut Self {
-        if let Some(text) = text {
-            self.text(key, text);
-        }
-        self
-    }
-
-    /// Adds a value that spells itself, if there is one.
-    pub(super) fn opt(&mut self, key: &str, value: Option<impl ToString>) -> &mut Self {
-        if let Some(value) = value {
-            self.raw(key, &value.to_string());
-        }
-        self
-    }
-
-    pub(super) fn finish(&mut self) -> String {
-        if self.0.is_empty() {
-            return "{}".to_owned();
-        }
-        let mut text = std::mem::take(&mut self.0);
-        text.push('}');
-        text
-    }
-}
+pub(super) use crate::formats::Object;
 
 /// JSON text on one line. What is no JSON is kept as a string.
 pub(super) fn one_line(json: &str) -> String {
@@ -102,6 +56,9 @@ pub(super) fn received(answer: &Answer, more: &[(&str, String)]) -> Received {
         result.raw("structured_content", &one_line(structured));
     }
     let latency = Some(answer.latency_ms).filter(|ms| ms.is_finite());
+    if let Some(envelope) = &answer.envelope {
+        result.raw("envelope", &one_line(envelope));
+    }
     result
         .opt("is_error", answer.is_error)
         .opt("status", answer.status)

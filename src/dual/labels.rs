@@ -1,13 +1,31 @@
 //! Labels of a finished run; a probe's say what a repetition changed.
 
-use super::answer::{Mark, Object};
+use super::answer::{Mark, Object, one_line};
 use super::error::DualResult;
 use super::run::Running;
+
+/// Labels of an earlier run by which ours are not to be confused.
+const OURS: &[&str] = &[
+    "plan",
+    "probe",
+    "probe_tool",
+    "probe_turn",
+    "probe_index",
+    "in_place",
+    "in_place_state",
+    "fresh",
+    "fresh_state",
+];
 
 impl Running<'_> {
     /// Labels to slice by; a probe's say what a repetition changed.
     pub(super) async fn labels(&mut self) -> DualResult<(String, Option<String>)> {
         let mut labels = Object::default();
+        if let Some(given) = &self.task.labels {
+            let own = self.world.perturbation.as_ref().map(|_| "perturbation");
+            let ours: Vec<&str> = OURS.iter().copied().chain(own).collect();
+            labels.rest(&one_line(given), &ours);
+        }
         labels
             .text("plan", &self.shared.plan.id())
             .opt_text("perturbation", self.world.perturbation.as_deref());

@@ -46,6 +46,7 @@ pub(super) async fn from_lake(plan: &Plan, lake: &Lake, filter: &str) -> DualRes
                 "task",
                 "gold",
                 "extra",
+                "labels",
             ],
         )?;
         for row in 0..batch.num_rows() {
@@ -72,6 +73,7 @@ pub(super) async fn from_lake(plan: &Plan, lake: &Lake, filter: &str) -> DualRes
                 told: text(6),
                 gold: text(7),
                 start_state: text(8).as_deref().and_then(start_state),
+                labels: text(9),
                 ..Task::default()
             });
         }
@@ -108,6 +110,7 @@ async fn read_calls(
                 "name",
                 "arguments_raw",
                 "structured",
+                "extra",
             ],
         )?;
         let turns = ints(&batch, "turn")?;
@@ -124,6 +127,7 @@ async fn read_calls(
                 requestor: text(2),
                 name: text(3).unwrap_or_default(),
                 arguments: text(4).unwrap_or_else(|| "{}".to_owned()),
+                more: text(6),
                 bindings: Vec::new(),
             });
             values[at].push(if plan.rebind { text(5) } else { None });

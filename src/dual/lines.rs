@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::answer::{Object, one_line, run_origin};
 use super::task::Task;
+use crate::formats::CALL_KEYS;
 
 /// A row of `dual_runs`, as far as the line needs it.
 struct RunRow {
@@ -98,6 +99,11 @@ pub(super) fn line(db: &Connection, plan: &str, run: i64) -> rusqlite::Result<St
         call.raw("sent", &of.len().to_string());
         if chosen.status == "in_doubt" {
             call.raw("in_doubt", "true");
+        }
+        if let Some(more) = &planned.more {
+            // What other formats call `result` or `state` is none of ours.
+            let ours: Vec<&str> = [CALL_KEYS, &["missed", "sent", "in_doubt"]].concat();
+            call.rest(&one_line(more), &ours);
         }
         if list.len() > 1 {
             list.push(',');

@@ -141,6 +141,7 @@ fn of_run(plan: &Plan, run: &Run<'_>) -> Task {
         told: owned(&run.task),
         start_state: run.extra.as_deref().and_then(start_state),
         gold: owned(&run.gold),
+        labels: owned(&run.labels),
         ..Task::default()
     };
     // A result that no call asked for is nothing to make.
@@ -158,6 +159,7 @@ fn of_run(plan: &Plan, run: &Run<'_>) -> Task {
             requestor: owned(&call.requestor),
             name: call.name.clone().unwrap_or_default().into_owned(),
             arguments: call.arguments.as_deref().unwrap_or("{}").to_owned(),
+            more: owned(&call.extra),
             bindings: Vec::new(),
         })
         .collect();
@@ -250,6 +252,7 @@ fn to_gold(tasks: &mut Vec<Task>) {
                 let arguments = call.get("arguments").or_else(|| call.get("kwargs"));
                 Some(Planned {
                     turn: i32::try_from(position).ok()?,
+                    id: call.get_str("id").map(str::to_owned),
                     name: call.get_str("name")?.to_owned(),
                     arguments: arguments.map_or("{}", |node| node.raw()).to_owned(),
                     ..Planned::default()

@@ -18,6 +18,9 @@ pub(super) struct Task {
     pub(super) start_state: Option<String>,
     /// The calls said to be right, JSON text.
     pub(super) gold: Option<String>,
+    /// Labels of the source, a JSON object.
+    #[serde(default)]
+    pub(super) labels: Option<String>,
     pub(super) calls: Vec<Planned>,
     /// Repeats that the lake has already, on `sim` and on `real`: ours come after them.
     pub(super) there: [i32; 2],
@@ -35,6 +38,9 @@ pub(super) struct Planned {
     pub(super) name: String,
     /// JSON text as recorded.
     pub(super) arguments: String,
+    /// What else the source says of it: keys that have no column, a JSON object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) more: Option<String>,
     /// Where its values came from, where they are to be derived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) bindings: Vec<Binding>,

@@ -103,6 +103,8 @@ pub struct Answer {
     pub content: Option<String>,
     /// A structured answer beside the content, JSON text.
     pub structured: Option<String>,
+    /// What the server put around the answer, JSON text, where it was taken out.
+    pub envelope: Option<String>,
     /// Error flag as given.
     pub is_error: Option<bool>,
     /// Status code as given.

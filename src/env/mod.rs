@@ -14,6 +14,7 @@ mod http;
 mod mcp;
 mod oddities;
 pub mod perturb;
+mod placing;
 mod process;
 pub mod replay;
 mod spec;

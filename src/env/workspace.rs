@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use fidelake_core::json::{Doc, Kind, key::Key, push_json_string};
 
-use super::Snapshot;
+use super::{Snapshot, placing};
 
 /// Files beyond this are shown by hash, not by text.
 const SHOWN_BYTES: u64 = 256 << 10;
@@ -34,7 +34,10 @@ impl Workspace {
         mark: &str,
         given: Option<&str>,
     ) -> Result<Self, String> {
-        let folder = std::env::temp_dir().join(format!("fidelake-{mark}"));
+        let temporary = std::env::temp_dir();
+        // Programs say where a folder really is, behind all links.
+        let temporary = temporary.canonicalize().unwrap_or(temporary);
+        let folder = temporary.join(format!("fidelake-{mark}"));
         let at = |path: &Path, error: &std::io::Error| format!("{}: {error}", path.display());
         fs::create_dir(&folder).map_err(|error| at(&folder, &error))?;
         let workspace = Self { folder };
@@ -76,6 +79,7 @@ impl Workspace {
             }
         }
         state.push_str("}}");
+        let state = placing::named(&state, &self.folder).0.into_owned();
         let hash = Some(Key::of(state.as_bytes()).to_string());
         Ok(Snapshot {
             state: Some(state),
@@ -85,7 +89,8 @@ impl Workspace {
 
     /// Writes the files of a state that a snapshot gave.
     fn write(&self, state: &str) -> Result<(), String> {
-        let doc = Doc::parse(state).map_err(|error| format!("the given state: {error}"))?;
+        let state = placing::placed(state, &self.folder);
+        let doc = Doc::parse(&state).map_err(|error| format!("the given state: {error}"))?;
         let files = doc
             .root()
             .get("files")

@@ -5,6 +5,7 @@ mod detect;
 mod extra;
 pub(crate) mod mcp_wire;
 mod native;
+mod object;
 mod openai;
 pub(crate) mod reject;
 pub(crate) mod run;
@@ -18,6 +19,8 @@ use fidelake_core::json::{Doc, Node};
 use fidelake_core::model::Arm;
 
 pub(crate) use detect::{Detected, detect};
+pub(crate) use native::CALL_KEYS;
+pub(crate) use object::Object;
 use reject::Reject;
 use run::Run;
 

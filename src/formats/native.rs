@@ -36,7 +36,7 @@ const RUN_KEYS: &[&str] = &[
     "verdicts",
     "labels",
 ];
-const CALL_KEYS: &[&str] = &[
+pub(crate) const CALL_KEYS: &[&str] = &[
     "turn",
     "index",
     "id",

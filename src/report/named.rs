@@ -25,6 +25,7 @@ pub const NAMED: &[NamedQuery] = queries![
     "sim_ok_real_error",
     "real_coverage",
     "outcomes_and_latency",
+    "tools_by_arm",
 ];
 
 impl NamedQuery {

@@ -13,6 +13,7 @@ mod curate;
 mod decision;
 mod dual;
 mod environments;
+mod export;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod gap_engine;
@@ -24,6 +25,7 @@ mod pairing;
 mod perturb;
 mod properties;
 mod readers;
+mod real_worlds;
 mod record;
 mod record_http;
 mod records;

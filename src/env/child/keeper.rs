@@ -4,17 +4,16 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fidelake_core::json::push_json_string;
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::Snapshot;
-use super::super::answer::Note;
+use super::super::answer::{Answer, Note};
 use super::super::workspace::Workspace;
-use super::{WORKSPACE, sweep};
+use super::super::{Snapshot, Tool, placing};
+use super::{Look, sweep};
 
 /// How much of stderr is kept.
 const TAIL: usize = 4096;
@@ -32,12 +31,18 @@ pub(in crate::env) struct Keeper {
     stderr: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
     ended: bool,
+    look: Option<Look>,
     /// Dropped after everything that may write there has ended.
     workspace: Option<Workspace>,
 }
 
 impl Keeper {
-    pub(super) fn new(mut child: Child, marker: String, workspace: Option<Workspace>) -> Self {
+    pub(super) fn new(
+        mut child: Child,
+        marker: String,
+        workspace: Option<Workspace>,
+        look: Option<Look>,
+    ) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let reader = child.stderr.take().map(|stream| {
             let tail = Arc::clone(&stderr);
@@ -50,8 +55,24 @@ impl Keeper {
             stderr,
             reader,
             ended: false,
+            look,
             workspace,
         }
+    }
+
+    /// The state as a program of the plan sees it, if there is one; else the files.
+    pub(in crate::env) async fn state(
+        &self,
+        patience: Duration,
+    ) -> Result<Option<Snapshot>, String> {
+        let Some(look) = &self.look else {
+            return self.files();
+        };
+        let mut shown = look.look(&self.marker, patience).await?;
+        if let (Some(own), Some(state)) = (&self.workspace, &mut shown.state) {
+            *state = placing::named(state, own.folder()).0.into_owned();
+        }
+        Ok(Some(shown))
     }
 
     /// What its folder holds, if it has one of its own.
@@ -59,15 +80,28 @@ impl Keeper {
         self.workspace.as_ref().map(Workspace::snapshot).transpose()
     }
 
-    /// Arguments with the folder's name where `${workspace}` stands.
+    /// Arguments with the path of its folder where `${workspace}` stands.
     pub(in crate::env) fn placed<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         match &self.workspace {
-            Some(own) if arguments.contains(WORKSPACE) => {
-                let mut quoted = String::new();
-                push_json_string(&own.folder().to_string_lossy(), &mut quoted);
-                Cow::Owned(arguments.replace(WORKSPACE, quoted.trim_matches('"')))
+            Some(own) => placing::placed(arguments, own.folder()),
+            None => Cow::Borrowed(arguments),
+        }
+    }
+
+    /// Writes `${workspace}` where an answer has the path of its folder.
+    pub(in crate::env) fn name_folder(&self, answer: &mut Answer) {
+        if let Some(own) = &self.workspace {
+            placing::name_in(answer, own.folder());
+        }
+    }
+
+    /// The same in the declarations of tools.
+    pub(in crate::env) fn name_folder_in(&self, tools: &mut [Tool]) {
+        let Some(own) = &self.workspace else { return };
+        for tool in tools {
+            if let (Cow::Owned(text), _) = placing::named(&tool.declaration, own.folder()) {
+                tool.declaration = text;
             }
-            _ => Cow::Borrowed(arguments),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod keeper;
 mod lines;
+mod look;
 mod sweep;
 
 use std::collections::BTreeMap;
@@ -10,11 +11,13 @@ use std::process::Stdio;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
+use super::placing::WORKSPACE;
 use super::workspace::{Template, Workspace};
 use super::{EnvError, EnvResult};
 
 pub(super) use keeper::Keeper;
 pub(super) use lines::{Line, Lines, text};
+pub(super) use look::Look;
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -27,10 +30,9 @@ pub(super) struct Program {
     pub(super) folder: PathBuf,
     /// What a folder of its own starts from; `${workspace}` above names it.
     pub(super) workspace: Option<Template>,
+    /// Program and arguments that print the state.
+    pub(super) shown_by: Option<Vec<String>>,
 }
-
-/// Stands for the folder in commands, variables and working folders.
-pub(super) const WORKSPACE: &str = "${workspace}";
 
 /// A started program and its two ends.
 #[derive(Debug)]
@@ -65,6 +67,15 @@ impl Program {
             None => text.to_owned(),
         };
         let folder = placed(&self.folder.to_string_lossy());
+        let look = self.shown_by.as_ref().map(|command| Look {
+            command: command.iter().map(|part| placed(part)).collect(),
+            env: self
+                .env
+                .iter()
+                .map(|(k, v)| (k.clone(), placed(v)))
+                .collect(),
+            folder: folder.clone().into(),
+        });
         let mut command = tokio::process::Command::new(placed(program));
         command
             .args(arguments.iter().map(|argument| placed(argument)))
@@ -83,7 +94,7 @@ impl Program {
             (Some(stdin), Some(stdout)) => Ok(Started {
                 stdin,
                 stdout,
-                keeper: Keeper::new(child, marker, workspace),
+                keeper: Keeper::new(child, marker, workspace, look),
             }),
             _ => Err(failed("its pipes could not be opened".to_owned())),
         }

@@ -137,6 +137,7 @@ fn opened(mcp: &Mcp, running: Running, tap: Tap, keeper: Option<Keeper>) -> McpS
         patience: mcp.patience,
         grace: mcp.grace,
         states: mcp.states.clone(),
+        answer_at: mcp.answer_at.clone(),
         opening,
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod connect;
+mod envelope;
 mod http;
 mod session;
 mod stdio;
@@ -56,6 +57,8 @@ pub(super) struct Mcp {
     pub(super) place: Place,
     pub(super) revision: Revision,
     pub(super) states: States,
+    /// Keys to the tool's own answer, where the server wraps it.
+    pub(super) answer_at: Option<Vec<String>>,
     /// For everything but calls.
     pub(super) patience: Duration,
     /// For `server/discover`, which old servers do not know and some do not answer.

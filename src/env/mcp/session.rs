@@ -17,7 +17,7 @@ use super::super::child::Keeper;
 use super::super::text::one_line;
 use super::super::{Closing, EnvError, EnvResult, Request, Session, Snapshot, Start, Tool};
 use super::tap::{Tap, number};
-use super::{States, answer};
+use super::{States, answer, envelope};
 
 /// A closed pipe is seen a moment before the exit.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
@@ -37,6 +37,8 @@ pub(super) struct McpSession {
     pub(super) patience: Duration,
     pub(super) grace: Duration,
     pub(super) states: States,
+    /// Where the tool's own answer stands in an envelope.
+    pub(super) answer_at: Option<Vec<String>>,
     pub(super) opening: Vec<Note>,
 }
 
@@ -121,7 +123,11 @@ impl McpSession {
         let latency_ms = began.elapsed().as_secs_f64() * 1e3;
         let id = asked.id();
         if let Some(raw) = id.and_then(|id| self.tap.take_answer(id)) {
-            return answer::answer(&raw);
+            let mut answer = answer::answer(&raw);
+            if let Some(keeper) = &self.keeper {
+                keeper.name_folder(&mut answer);
+            }
+            return answer;
         }
         if let Some(refusal) = id.and_then(|id| self.tap.take_refusal(id)) {
             return answer::refused(&refusal);
@@ -215,6 +221,9 @@ impl Session for McpSession {
         for _ in 0..MAX_PAGES {
             let next = self.page(cursor.clone(), &mut tools).await?;
             if next.is_none() {
+                if let Some(keeper) = &self.keeper {
+                    keeper.name_folder_in(&mut tools);
+                }
                 return Ok(tools);
             }
             if next == cursor {
@@ -231,6 +240,9 @@ impl Session for McpSession {
     async fn call(&mut self, request: Request<'_>) -> Answer {
         let called = self.call_once(request.name, request.arguments, request.timeout);
         let mut answer = called.await;
+        if let Some(at) = &self.answer_at {
+            envelope::open(&mut answer, at);
+        }
         answer.notes.append(&mut self.opening);
         answer.notes.append(&mut self.tap.take_notes());
         answer
@@ -238,8 +250,11 @@ impl Session for McpSession {
 
     async fn snapshot(&mut self) -> EnvResult<Option<Snapshot>> {
         let Some((tool, arguments)) = self.states.shown_by.clone() else {
-            let files = self.keeper.as_ref().map_or(Ok(None), Keeper::files);
-            return files.map_err(|why| self.failed(why));
+            let Some(keeper) = &self.keeper else {
+                return Ok(None);
+            };
+            let shown = keeper.state(self.patience).await;
+            return shown.map_err(|why| self.failed(why));
         };
         let answer = self.call_once(&tool, &arguments, self.patience).await;
         if answer.fault.is_some() || answer.is_error == Some(true) {

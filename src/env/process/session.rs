@@ -86,7 +86,10 @@ impl Session for ProcessSession {
     async fn tools(&mut self) -> EnvResult<Vec<Tool>> {
         let id = self.wire.next_id();
         let listed = self.ask(id, message::plain(id, "tools")).await;
-        let tools = listed.and_then(|text| message::tools(parsed(&text)?.root()));
+        let mut tools = listed.and_then(|text| message::tools(parsed(&text)?.root()));
+        if let Ok(tools) = &mut tools {
+            self.wire.name_folder_in(tools);
+        }
         tools.map_err(|why| self.failed(why))
     }
 
@@ -98,7 +101,7 @@ impl Session for ProcessSession {
         let latency_ms = asked.elapsed().as_secs_f64() * 1e3;
         let mut answer = match given {
             Ok(text) => match parsed(&text) {
-                Ok(doc) => message::answer(doc.root(), latency_ms),
+                Ok(doc) => self.wire.named(message::answer(doc.root(), latency_ms)),
                 Err(why) => Answer::fault(Fault::Malformed, latency_ms, "broken_answer", why),
             },
             Err(Unanswered { fault, kind, text }) => Answer::fault(fault, latency_ms, kind, text),

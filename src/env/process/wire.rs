@@ -8,11 +8,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Instant, sleep_until};
 
-use super::super::Snapshot;
-use super::super::answer::{Fault, Note};
+use super::super::answer::{Answer, Fault, Note};
 use super::super::child::{Keeper, Line, Lines, Started, text};
 use super::super::oddities::{MAX_NOISE, Oddities};
 use super::super::text::names_id;
+use super::super::{Snapshot, Tool};
 
 /// A closed pipe is seen a moment before the exit.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
@@ -81,6 +81,17 @@ impl Wire {
     /// Arguments with its folder's name in place.
     pub(super) fn placed<'a>(&self, arguments: &'a str) -> std::borrow::Cow<'a, str> {
         self.keeper.placed(arguments)
+    }
+
+    /// An answer with its folder's name where the path stands.
+    pub(super) fn named(&self, mut answer: Answer) -> Answer {
+        self.keeper.name_folder(&mut answer);
+        answer
+    }
+
+    /// The same in the declarations of tools.
+    pub(super) fn name_folder_in(&self, tools: &mut [Tool]) {
+        self.keeper.name_folder_in(tools);
     }
 
     /// What its folder holds, if it has one of its own.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use fidelake_core::json::Doc;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::super::child::{Program, WORKSPACE};
+use super::super::child::Program;
+use super::super::placing::WORKSPACE;
 use super::super::workspace::Template;
 use super::super::{EnvError, EnvResult};
 use super::Own;
@@ -94,23 +95,15 @@ impl Context<'_> {
         folder: Option<&str>,
         own: Option<&Own>,
     ) -> EnvResult<Program> {
-        if command.first().is_none_or(String::is_empty) {
-            return Err(self.wrong("command is empty: give [\"program\", \"argument\"]"));
-        }
-        let mut command = command.to_vec();
-        // Absolute, since a relative program would be looked for in the working folder.
-        let here = std::path::absolute(self.folder)
-            .map_err(|error| self.wrong(format!("{}: {error}", self.folder.display())))?;
-        // A path is taken from the plan's folder, a bare name from PATH.
-        if command[0].contains('/') {
-            command[0] = here.join(&command[0]).display().to_string();
-        }
+        let command = self.located(command)?;
+        let here = self.here()?;
         let filled = env
             .iter()
             .map(|(name, value)| Ok((name.clone(), self.filled(name, value)?)));
         Ok(Program {
             command,
             env: filled.collect::<EnvResult<_>>()?,
+            shown_by: None,
             // A joined absolute path stays as it is, and so must the name of the own folder.
             folder: match folder {
                 Some(folder) if folder.starts_with(WORKSPACE) => folder.into(),
@@ -122,6 +115,25 @@ impl Context<'_> {
                 Some(Own::Copy(from)) => Some(Template::Copy(here.join(from))),
             },
         })
+    }
+
+    /// A command whose program is found from anywhere: a path is taken from the
+    /// plan's folder, a bare name from PATH.
+    pub(super) fn located(&self, command: &[String]) -> EnvResult<Vec<String>> {
+        if command.first().is_none_or(String::is_empty) {
+            return Err(self.wrong("command is empty: give [\"program\", \"argument\"]"));
+        }
+        let mut command = command.to_vec();
+        if command[0].contains('/') {
+            command[0] = self.here()?.join(&command[0]).display().to_string();
+        }
+        Ok(command)
+    }
+
+    /// The plan's folder, absolute, since a relative program would be looked for in the working folder.
+    fn here(&self) -> EnvResult<std::path::PathBuf> {
+        std::path::absolute(self.folder)
+            .map_err(|error| self.wrong(format!("{}: {error}", self.folder.display())))
     }
 
     /// Puts variables of our own where `${NAME}` stands: secrets stay out of plans.

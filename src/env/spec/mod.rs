@@ -94,6 +94,12 @@ pub struct Server {
     pub state_tool: Option<String>,
     /// Its arguments, JSON text.
     pub state_arguments: Option<String>,
+    /// A program that looks at what the server keeps in its workspace and prints the
+    /// state, `{"state": ..., "state_hash": "..."}` or one of the two.
+    pub state_command: Option<Vec<String>>,
+    /// Where the tool's own answer stands in an envelope that the server puts
+    /// around it: keys with dots between them.
+    pub answer_at: Option<String>,
     /// Patience with everything but calls, in seconds.
     pub start_timeout_s: Option<f64>,
     /// Patience with `server/discover`, which old servers do not know, in seconds.
@@ -254,16 +260,22 @@ impl Server {
                 if !self.headers.is_empty() {
                     return Err(context.wrong("headers go with a url, not with a command"));
                 }
-                Place::Program(context.program(
+                let mut program = context.program(
                     command,
                     &self.env,
                     self.folder.as_deref(),
                     self.workspace.as_ref(),
-                )?)
+                )?;
+                program.shown_by = self.shown_by(context)?;
+                Place::Program(program)
             }
             (None, Some(url)) => {
-                if !self.env.is_empty() || self.folder.is_some() || self.workspace.is_some() {
-                    let why = "env, folder and workspace go with a command, not with a url";
+                if !self.env.is_empty()
+                    || self.folder.is_some()
+                    || self.workspace.is_some()
+                    || self.state_command.is_some()
+                {
+                    let why = "env, folder, workspace and state_command go with a command, not with a url";
                     return Err(context.wrong(why));
                 }
                 Place::Url(Url {
@@ -280,6 +292,7 @@ impl Server {
                 reset_by: context.tool("reset", &self.reset_tool, &self.reset_arguments)?,
                 shown_by: context.tool("state", &self.state_tool, &self.state_arguments)?,
             },
+            answer_at: self.answer_at(context)?,
             patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
             probe: context.seconds(
                 "discover_timeout_s",
@@ -289,6 +302,28 @@ impl Server {
             grace: context.seconds("close_timeout_s", self.close_timeout_s, CLOSE_TIMEOUT_S)?,
             max_line: self.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
         })
+    }
+
+    fn shown_by(&self, context: &Context<'_>) -> EnvResult<Option<Vec<String>>> {
+        let Some(command) = &self.state_command else {
+            return Ok(None);
+        };
+        if self.state_tool.is_some() {
+            return Err(context.wrong("state_tool or state_command, one of the two"));
+        }
+        context.located(command).map(Some)
+    }
+
+    fn answer_at(&self, context: &Context<'_>) -> EnvResult<Option<Vec<String>>> {
+        let Some(given) = &self.answer_at else {
+            return Ok(None);
+        };
+        let keys: Vec<String> = given.split('.').map(str::to_owned).collect();
+        if keys.iter().any(|key| key.is_empty() || key == "$") {
+            let why = format!("answer_at {given:?}: give keys with dots between them, as in a.b");
+            return Err(context.wrong(why));
+        }
+        Ok(Some(keys))
     }
 
     fn revision(&self, context: &Context<'_>) -> EnvResult<Revision> {

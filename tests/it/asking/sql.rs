@@ -113,6 +113,7 @@ fn the_analysts_queries_by_name() {
         "profile_distribution",
         "sim_ok_real_error",
         "real_coverage",
+        "tools_by_arm",
     ] {
         assert_said!(
             format!("named_{name}"),

@@ -1,0 +1,62 @@
+//! `fidelake export`
+
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::printer::Printer;
+use super::{AtArgs, Global, Status};
+use crate::engine::Engine;
+use crate::lake::Lake;
+use crate::report::write_runs;
+
+/// Write runs of the lake as files that can be imported.
+///
+/// One line per run, in the native run form: to share them, to keep them with a
+/// project, or as the trajectories of a dual run. What was masked stays masked.
+/// Profiles and other results are not written: `fidelake sql` gives them.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// A condition on table `runs`, such as "environment = 'airline' AND arm = 'real'"
+    #[arg(long = "where", value_name = "SQL")]
+    filter: Option<String>,
+    /// File to write, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    at: AtArgs,
+}
+
+pub(crate) async fn run(
+    args: &ExportArgs,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let lake = Lake::open(&global.lake)?;
+    let engine = Engine::open(&lake, &args.at.resolve()?).await?;
+    let filter = args.filter.as_deref();
+    let Some(path) = &args.out else {
+        let mut out = BufWriter::new(std::io::stdout());
+        let written = write_runs(&engine, filter, &mut out).await?;
+        printer.say(&format!("{written} runs"));
+        return Ok(Status::Done);
+    };
+    // What is broken off must not stand under the name of a whole one.
+    let name = path
+        .file_name()
+        .with_context(|| format!("{}: no file name", path.display()))?;
+    let partial = path.with_file_name(format!("{}.partial", name.to_string_lossy()));
+    let said = || partial.display().to_string();
+    let mut out = BufWriter::new(std::fs::File::create(&partial).with_context(said)?);
+    let written = write_runs(&engine, filter, &mut out).await?;
+    let file = out
+        .into_inner()
+        .map_err(std::io::IntoInnerError::into_error)
+        .with_context(said)?;
+    file.sync_all().with_context(said)?;
+    std::fs::rename(&partial, path).with_context(|| path.display().to_string())?;
+    printer.say(&format!("{written} runs in {}", path.display()));
+    Ok(Status::Done)
+}
