@@ -4,6 +4,7 @@
 mod error;
 pub mod functions;
 mod learn;
+mod narrow;
 mod pending;
 mod profile;
 mod range;

@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::EngineResult;
 use super::functions::Settings;
+use super::narrow::narrow;
 use super::session::Engine;
 use super::settings::texts;
 use super::terms::Terms;
 use super::{rules, touch};
-use crate::lake::{At, Lake, LakeError, LakeVersion, Pinned};
+use crate::lake::{Lake, LakeError, LakeVersion};
 
 /// Changes when the same runs give other numbers.
 const ENGINE: &str = "p3";
@@ -33,12 +34,6 @@ pub(super) const OPERATION: &str = "profile";
 
 /// The tables that hold what was learned: part of the inputs.
 const LEARNED: [&str; 3] = ["learned", "learned_noise", "volatile_paths"];
-
-/// The tables that queries over ranges of trajectories read.
-const READ: [&str; 4] = ["calls", "observations", "runs", "verdicts"];
-
-/// From this share of the trajectories on, looking at all of them is no slower.
-const MANY: f64 = 0.5;
 
 /// What the profiles of a lake version stand on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,67 +169,6 @@ fn last(lake: &Lake, now: &LakeVersion) -> EngineResult<Option<(LakeVersion, Bas
         .and_then(|basis| Basis::deserialize(basis).ok());
     let basis = basis.filter(|basis| same && basis.engine == ENGINE);
     Ok(basis.map(|basis| (then, basis)))
-}
-
-/// A session that holds all rows of the trajectories that got runs since `then`, and
-/// how many trajectories a scan of its tables meets. `None` if these are not known,
-/// or too many.
-async fn narrow(
-    lake: &Lake,
-    engine: &Engine,
-    then: &LakeVersion,
-) -> EngineResult<Option<(Engine, u64)>> {
-    let pinned = lake.pin(&At::Version(engine.version().version))?;
-    let Some(files) = pinned.added_since("runs", then).await? else {
-        return Ok(None);
-    };
-    let narrow = engine.fork(&Arc::default()).await?;
-    let all = engine.count("SELECT count(*) FROM trajectories").await?;
-    narrow.only_files(&pinned, "runs", files).await?;
-    let sql = "SELECT DISTINCT trajectory_key FROM runs ORDER BY trajectory_key";
-    let (schema, keys) = narrow.query(sql).await?;
-    let changed: usize = keys.iter().map(RecordBatch::num_rows).sum();
-    if changed as f64 > MANY * all as f64 {
-        return Ok(None);
-    }
-    let here = narrow.count("SELECT count(*) FROM runs").await?;
-    for session in [engine, &narrow] {
-        session.name_rows("changed", &schema, keys.clone())?;
-    }
-    let everywhere = "SELECT count(*) FROM runs LEFT SEMI JOIN changed ON changed.trajectory_key = runs.trajectory_key";
-    if engine.count(everywhere).await? == here {
-        // All their runs came since: so did everything else of them.
-        if let Some(met) = only_new(&pinned, &narrow, then, changed as u64).await? {
-            return Ok(Some((narrow, met)));
-        }
-    }
-    for table in READ.iter().chain(&["profiles"]) {
-        let sql = format!(
-            "SELECT t.* FROM {table} AS t LEFT SEMI JOIN changed ON changed.trajectory_key = t.trajectory_key"
-        );
-        let rows = engine.plan(&sql).await?.into_view();
-        narrow.replace(table, rows)?;
-    }
-    Ok(Some((narrow, all)))
-}
-
-/// Leaves only files added since `then`; `None` if they are not known.
-async fn only_new(
-    pinned: &Pinned<'_>,
-    narrow: &Engine,
-    then: &LakeVersion,
-    met: u64,
-) -> EngineResult<Option<u64>> {
-    for table in READ.iter().filter(|table| **table != "runs") {
-        let Some(files) = pinned.added_since(table, then).await? else {
-            return Ok(None);
-        };
-        narrow.only_files(pinned, table, files).await?;
-    }
-    let sql = "SELECT * FROM profiles WHERE false";
-    let none = narrow.plan(sql).await?.into_view();
-    narrow.replace("profiles", none)?;
-    Ok(Some(met))
 }
 
 /// The environments whose arms hash their state alike, as far as the session's rows tell.

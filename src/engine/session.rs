@@ -13,6 +13,7 @@ use datafusion::catalog::{
 use datafusion::common::ScalarValue;
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::MemTable;
+use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -303,10 +304,9 @@ impl Engine {
         files: Vec<String>,
     ) -> EngineResult<()> {
         if files.is_empty() {
-            let nothing = self
-                .plan(&format!("SELECT * FROM {table} WHERE false"))
-                .await?;
-            return self.replace(table, nothing.into_view());
+            let all = self.context.table_provider(table).await;
+            let schema = all.map_err(|e| EngineError::running(&e))?.schema();
+            return self.replace(table, Arc::new(EmptyTable::new(schema)));
         }
         let Some(delta) = pinned.table(table).await? else {
             return Ok(());

@@ -12,6 +12,7 @@ mod clock;
 mod error;
 mod exchange;
 mod fold;
+mod headers;
 mod http;
 mod journal;
 mod lines;

@@ -183,7 +183,11 @@ mod tests {
         assert_eq!(line, 4, "{message}");
         let text = path("\"$.a\"", "[\"set\", \"cosmetic=0.2\"]");
         assert_eq!(
-            File::parse(&text).and_then(File::said).unwrap().paths.len(),
+            File::parse(&text)
+                .and_then(|file| file.said(&text))
+                .unwrap()
+                .paths
+                .len(),
             2
         );
     }
