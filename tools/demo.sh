@@ -15,8 +15,8 @@ export FIDELAKE_LAKE=$out/lake
 step() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 if [ -n "${NO_COLOR:-}" ] || [ ! -t 1 ]; then step() { printf '\n$ %s\n' "$*"; }; fi
 
-step fidelake import sample_data/*.jsonl
-"$fidelake" import sample_data/*.jsonl
+step fidelake import sample_data/airline_*.jsonl
+"$fidelake" import sample_data/airline_*.jsonl
 
 step fidelake profile
 "$fidelake" profile

@@ -55,10 +55,11 @@ pub(super) fn name_in(answer: &mut Answer, folder: &Path) {
         }
     }
     if found > 0 {
-        let said = format!(
-            "{} is written as {WORKSPACE}, {found} times",
-            folder.display()
-        );
+        let times = match found {
+            1 => "once".to_owned(),
+            found => format!("{found} times"),
+        };
+        let said = format!("{} is written as {WORKSPACE}, {times}", folder.display());
         answer.notes.push(Note::new("workspace", said));
     }
 }

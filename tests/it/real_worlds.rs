@@ -34,10 +34,10 @@ fn at_home(servers: &Path, plan: &str) -> String {
         ("venv/bin/python", servers.join("tau2/bin/python")),
         ("bfcl/bin/python", servers.join("bfcl/bin/python")),
         ("node_modules/", servers.join("npm/node_modules/")),
-        ("../adapters", project("adapters")),
-        ("airline_state.py", sample("airline_state.py")),
+        ("../../adapters", project("adapters")),
+        ("airline_state.py", sample("plans/airline_state.py")),
     ];
-    let plan = std::fs::read_to_string(sample(plan)).unwrap();
+    let plan = std::fs::read_to_string(sample("plans").join(plan)).unwrap();
     programs.iter().fold(plan, |plan, (written, here)| {
         plan.replace(written, text(here))
     })

@@ -96,7 +96,7 @@ impl World {
         let mut plan = String::from(
             "version = 1\nname = \"same\"\n[trajectories]\nfile = \"tasks.jsonl\"\n[environments.world]\n",
         );
-        write!(plan, "{}\n", self.environment).unwrap();
+        writeln!(plan, "{}", self.environment).unwrap();
         for arm in ["sim", "real"] {
             write!(
                 plan,

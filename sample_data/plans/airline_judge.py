@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "adapters"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "adapters"))
 import tau2_import  # noqa: E402
 
 # The name that the first recording gave it; recipes and queries use it.

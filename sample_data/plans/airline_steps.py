@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The calls of the airline sample, made by rule from gold actions.
 
-    python ../adapters/tau2_tasks.py airline | python airline_steps.py gold > gold_tasks.jsonl
-    python ../adapters/tau2_tasks.py airline | python airline_steps.py probe > probe_tasks.jsonl
+    python ../../adapters/tau2_tasks.py airline | python airline_steps.py gold > gold_tasks.jsonl
+    python ../../adapters/tau2_tasks.py airline | python airline_steps.py probe > probe_tasks.jsonl
 
 `gold` makes the gold actions of a task. `probe` makes them too, with calls around them that agents are
 known to make (see `probe_steps`). `step` says of each call why it is made.
