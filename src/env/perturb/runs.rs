@@ -89,7 +89,10 @@ fn of_run(root: Node<'_>, run: &Run<'_>, variant: &Variant) -> Written {
         .as_ref()
         .map(|tools| set.catalog(&run.trajectory_id, tools, targets.as_deref()));
     let changed = task.as_deref() != told || offers.iter().flatten().any(|offer| offer.changed);
-    let labels = labels(root, variant, changed);
+    let given = gold.filter(|gold| !gold.is_empty());
+    let of_calls = given.is_none() && !run.calls.is_empty();
+    // Nobody has made calls in the new world, so only what was told and offered is compared:
+    // answers on one side would pass for a difference.
     let mut common: Vec<(&str, String)> = vec![
         (
             "trajectory_id",
@@ -99,34 +102,56 @@ fn of_run(root: Node<'_>, run: &Run<'_>, variant: &Variant) -> Written {
             "task_id",
             json(run.task_id.as_deref().unwrap_or(&run.trajectory_id)),
         ),
-        ("labels", labels),
+        ("labels", labels(root, variant, changed, of_calls)),
+        ("calls", "[]".to_owned()),
     ];
-    let sim = object(root, &common, |_| true);
+    let recorded = of_calls.then(|| gold_of(run));
+    common.extend(recorded.clone().map(|gold| ("gold", gold)));
+    let sim = object(root, &common, |key| key != "messages");
+    common.retain(|(key, _)| *key != "gold");
     common.push(("arm", json("real")));
     common.push(("origin", json("generated")));
-    common.push(("calls", "[]".to_owned()));
     common.extend(task.map(|task| ("task", json(&task))));
     if let Some(offers) = &offers {
         let tools: Vec<&str> = offers.iter().map(|offer| &*offer.declaration).collect();
         common.push(("catalog", format!("[{}]", tools.join(","))));
-        let new = |old: &str| {
-            let own = offers.iter().find(|o| o.behind.as_deref() == Some(old));
-            own.map(|offer| offer.name.clone())
-        };
-        common.extend(gold.map(|gold| ("gold", renamed(gold, new))));
     }
-    // What belongs to the run that was made, and not to the world it was made in.
-    const OF_THE_RUN: [&str; 7] = [
-        "verdicts",
-        "messages",
-        "started_at",
-        "ended_at",
-        "termination",
-        "policy",
-        "environment_version",
-    ];
+    let new = |old: &str| {
+        let own = offers.iter().flatten();
+        let own = own.clone().find(|o| o.behind.as_deref() == Some(old));
+        own.map(|offer| offer.name.clone())
+    };
+    let recorded = recorded.as_deref().and_then(|gold| Doc::parse(gold).ok());
+    let right = given.or(recorded.as_ref().map(Doc::root));
+    common.extend(right.map(|gold| ("gold", renamed(gold, new))));
     let real = object(root, &common, |key| !OF_THE_RUN.contains(&key));
     Written::Pair { sim, real, changed }
+}
+
+/// What belongs to the run that was made, and not to the world it was made in.
+const OF_THE_RUN: [&str; 7] = [
+    "verdicts",
+    "messages",
+    "started_at",
+    "ended_at",
+    "termination",
+    "policy",
+    "environment_version",
+];
+
+/// The calls that were made, as the right ones.
+fn gold_of(run: &Run<'_>) -> String {
+    let calls = run.calls.iter().filter_map(|call| {
+        let arguments = call.arguments.as_deref().unwrap_or("{}");
+        let arguments = match Doc::parse(arguments) {
+            Ok(_) => arguments.to_owned(),
+            Err(_) => json(arguments),
+        };
+        let name = json(call.name.as_deref()?);
+        Some(format!(r#"{{"name":{name},"arguments":{arguments}}}"#))
+    });
+    let calls: Vec<String> = calls.collect();
+    format!("[{}]", calls.join(","))
 }
 
 /// Names of the tools of the right calls, else of those that were made.
@@ -147,13 +172,16 @@ fn targets(gold: Option<Node<'_>>, run: &Run<'_>) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-fn labels(root: Node<'_>, variant: &Variant, changed: bool) -> String {
-    let own = [
+fn labels(root: Node<'_>, variant: &Variant, changed: bool, of_calls: bool) -> String {
+    let mut own = vec![
         ("perturbation", json(&variant.label)),
         ("perturbation_intensity", json(&variant.set.intensities())),
         ("perturbation_seed", variant.set.seed().to_string()),
         ("perturbation_changed", changed.to_string()),
     ];
+    if of_calls {
+        own.push(("perturbation_gold", json("calls")));
+    }
     match root.get_some("labels") {
         Some(labels) if labels.kind() == Kind::Object => object(labels, &own, |_| true),
         _ => {

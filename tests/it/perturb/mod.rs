@@ -4,6 +4,7 @@ mod agents;
 mod chance;
 mod plans;
 mod recorded;
+mod servers;
 mod sessions;
 
 use std::path::Path;

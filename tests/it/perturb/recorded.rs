@@ -57,7 +57,7 @@ fn both_arms_are_written_and_the_real_one_is_perturbed() {
     // Spelled by hand: what is not perturbed stays as it is spelled.
     let line = run("a")
         .to_string()
-        .replace("\"content\":1.1}", "\"content\":1.10}");
+        .replace("\"own_key\":1.5", "\"own_key\":1.50");
     place.write("runs.jsonl", format!("{line}\n"));
     let ran = place.run(&[
         "perturb",
@@ -68,27 +68,16 @@ fn both_arms_are_written_and_the_real_one_is_perturbed() {
         "7",
     ]);
     assert_said!(place, "perturb_runs", ran);
-    assert!(ran.stdout.contains("\"content\":1.10}"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\"own_key\":1.50"), "{}", ran.stdout);
     let runs = lines(&ran.stdout);
     let (sim, real) = (&runs[0], &runs[1]);
     assert_eq!(sim["trajectory_id"], "a/obs_paraphrase+reward_cd_ab");
+    for key in ["task", "catalog", "gold", "verdicts"] {
+        assert_eq!(sim[key], run("a")[key]);
+    }
     assert_eq!(
-        (
-            &sim["task"],
-            &sim["catalog"],
-            &sim["calls"],
-            &sim["verdicts"]
-        ),
-        (
-            &run("a")["task"],
-            &run("a")["catalog"],
-            &run("a")["calls"],
-            &run("a")["verdicts"]
-        )
-    );
-    assert_eq!(
-        (&real["arm"], &real["calls"], &real["task_id"]),
-        (&json!("real"), &json!([]), &json!("a"))
+        (&real["arm"], &real["task_id"]),
+        (&json!("real"), &json!("a"))
     );
     assert!(real.get("verdicts").is_none() && real["own_key"] == 1.5);
     assert_ne!(real["task"], sim["task"]);
@@ -104,6 +93,47 @@ fn both_arms_are_written_and_the_real_one_is_perturbed() {
             (&json!("one"), &json!(true))
         );
     }
+}
+
+/// Answers that only one arm has would pass for a difference of the worlds.
+#[test]
+fn without_intensity_the_profile_finds_no_gap_and_calls_stand_for_gold() {
+    let place = Place::new();
+    let mut given = run("a");
+    given.as_object_mut().unwrap().remove("gold");
+    place.write("runs.jsonl", format!("{given}\n"));
+    let none = place.done(&[
+        "perturb",
+        "runs.jsonl",
+        "--with",
+        "obs_typos=0,reward_td_ab=0",
+    ]);
+    let some = place.done(&["perturb", "runs.jsonl", "--with", "reward_td_ab"]);
+    for run in lines(&some.stdout) {
+        let name = if run["arm"] == "sim" {
+            "search_flights"
+        } else {
+            "SRCH_FLGH"
+        };
+        let right = json!([{"name": name, "arguments": run_arguments()}]);
+        assert_eq!((&run["gold"], &run["calls"]), (&right, &json!([])));
+        assert_eq!(run["labels"]["perturbation_gold"], "calls");
+    }
+    let file = place.write("none.jsonl", none.stdout);
+    place.import(&[text(&file)]);
+    place.done(&["profile"]);
+    let rows = query(
+        &place.lake(),
+        "SELECT decision_signed AS decision, surface_obs AS obs, surface_act AS act, surface_rew AS rew, fidelity_mean AS fidelity FROM profiles",
+    );
+    assert_eq!(
+        rows,
+        [json!({"decision": 0.0, "obs": 0.0, "act": 0.0, "rew": 0.0, "fidelity": 1.0})]
+    );
+}
+
+fn run_arguments() -> Value {
+    run("a")["calls"][0]["arguments"].clone()
 }
 
 #[test]
