@@ -260,8 +260,14 @@ fn print_dry(found: &DryRun, printer: &Printer) -> anyhow::Result<()> {
     }
     if !found.unsettled.is_empty() {
         printer.say(&format!(
-            "nothing permits {}: trajectories that call them are refused; [real] allow = [...] permits a tool, reads = [...] says that it changes nothing",
+            "the plan does not permit on the real arm: {}; they are refused unless the environment declares that they change nothing",
             found.unsettled.join(", ")
+        ));
+    }
+    if !found.refused.is_empty() {
+        printer.say(&format!(
+            "nothing permits {}: trajectories that call them are refused; [real] allow = [...] permits a tool, reads = [...] says that it changes nothing",
+            found.refused.join(", ")
         ));
     }
     printer.say("retries, repeats of calls in doubt and prefixes that are made again count as well; nothing was started");

@@ -53,8 +53,10 @@ pub struct DryRun {
     pub real_budget: Option<i64>,
     /// Seconds that the rate limits take at least.
     pub seconds: f64,
-    /// Tools that are refused: the plan does not permit them, nor can the environment.
+    /// Tools that only a declaration of the environment can permit.
     pub unsettled: Vec<String>,
+    /// Tools that are refused: the plan does not permit them, nor can the environment.
+    pub refused: Vec<String>,
 }
 
 /// The environment that runs a task on an arm.
@@ -147,8 +149,13 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
                 () if asked(plan, arm, &task.environment) => "environment",
                 () => "nobody",
             };
-            if permitted_by == "nobody" && !found.unsettled.contains(&call.name) {
-                found.unsettled.push(call.name.clone());
+            let told = match permitted_by {
+                "nobody" => Some(&mut found.refused),
+                "environment" => Some(&mut found.unsettled),
+                _ => None,
+            };
+            if let Some(told) = told.filter(|told| !told.contains(&call.name)) {
+                told.push(call.name.clone());
             }
             found.calls.push(DryCall {
                 environment: task.environment.clone(),
@@ -164,6 +171,7 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
         }
     }
     found.unsettled.sort();
+    found.refused.sort();
     found.real_calls = by_arm[1];
     for (arm, calls) in [("sim", by_arm[0]), ("real", by_arm[1])] {
         if let Some(rate) = plan.arm(arm).and_then(|of| of.rate) {

@@ -285,6 +285,9 @@ impl Server {
             }
             _ => return Err(context.wrong("give a command or a url, one of the two")),
         };
+        let patience = context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?;
+        // Silence must leave time for the older handshake.
+        let probe = DISCOVER_TIMEOUT_S.min(patience.as_secs_f64() / 2.0);
         Ok(Mcp {
             place,
             revision: self.revision(context)?,
@@ -293,12 +296,8 @@ impl Server {
                 shown_by: context.tool("state", &self.state_tool, &self.state_arguments)?,
             },
             answer_at: self.answer_at(context)?,
-            patience: context.seconds("start_timeout_s", self.start_timeout_s, START_TIMEOUT_S)?,
-            probe: context.seconds(
-                "discover_timeout_s",
-                self.discover_timeout_s,
-                DISCOVER_TIMEOUT_S,
-            )?,
+            patience,
+            probe: context.seconds("discover_timeout_s", self.discover_timeout_s, probe)?,
             grace: context.seconds("close_timeout_s", self.close_timeout_s, CLOSE_TIMEOUT_S)?,
             max_line: self.max_line_bytes.unwrap_or(MAX_LINE_BYTES),
         })

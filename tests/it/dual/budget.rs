@@ -36,7 +36,8 @@ fn retries_count_and_a_call_that_was_not_sent_is_no_observation() {
         "budget = 9\nallow = [\"die\"]\nbackoff = 0.0",
         "",
     );
-    let ran = bench.place.done(&["dual", "run", "plan.toml"]);
+    let ran = bench.run(&["dual", "run", "plan.toml"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(ran.stdout.contains("1 runs done"), "{}", ran.stdout);
     let rows = bench.query("SELECT status, fault, purpose FROM ledger ORDER BY seq");
     assert_eq!(

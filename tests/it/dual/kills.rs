@@ -68,7 +68,13 @@ fn killed(bench: &Bench, kills: u64, calls: u64, budget: i64) {
     }
     assert!(u64::from(cut) * 2 >= kills, "only {cut} kills came in time");
     let ran = bench.place.run(&["dual", "run", "plan.toml"]);
-    assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
+    // 3: some runs were interrupted where repeating is not safe.
+    assert!(
+        matches!(ran.code, Some(0 | 3)),
+        "{}\n{}",
+        ran.stdout,
+        ran.stderr
+    );
     check(bench, budget);
     let status = bench.status();
     let real = &status["trial/real"];
