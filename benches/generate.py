@@ -49,7 +49,7 @@ def main() -> None:
     options = parser.parse_args()
 
     runs = []
-    for path in sorted(SAMPLES.glob("*.jsonl")):
+    for path in sorted(SAMPLES.glob("airline_*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             run = json.loads(line)
             if run["repeat"] != 0:
