@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
-use arrow::record_batch::RecordBatch;
 
 use super::error::EngineResult;
 use super::session::Engine;
@@ -28,57 +27,54 @@ pub(super) async fn narrow(
     then: &LakeVersion,
 ) -> EngineResult<Option<(Engine, u64)>> {
     let pinned = lake.pin(&At::Version(engine.version().version))?;
-    let Some(files) = pinned.added_since("runs", then).await? else {
+    let Some(added) = pinned.added_since("runs", then).await? else {
         return Ok(None);
     };
     let narrow = engine.fork(&Arc::default()).await?;
     let all = engine.count("SELECT count(*) FROM trajectories").await?;
-    narrow.only_files(&pinned, "runs", files).await?;
+    narrow.only_files("runs", added).await?;
     let sql = "SELECT DISTINCT trajectory_key FROM runs ORDER BY trajectory_key";
-    let (schema, keys) = narrow.query(sql).await?;
-    let changed: usize = keys.iter().map(RecordBatch::num_rows).sum();
-    if changed > KEYS || changed as f64 > MANY * all as f64 {
-        return Ok(None);
-    }
-    let here = narrow.count("SELECT count(*) FROM runs").await?;
-    for session in [engine, &narrow] {
-        session.name_rows("changed", &schema, keys.clone())?;
-    }
-    let everywhere = "SELECT count(*) FROM runs LEFT SEMI JOIN changed ON changed.trajectory_key = runs.trajectory_key";
-    if engine.count(everywhere).await? == here {
-        // All their runs came since: so did everything else of them.
-        if let Some(met) = only_new(&pinned, &narrow, then, changed as u64).await? {
-            return Ok(Some((narrow, met)));
-        }
-    }
     // Literals, as a join would have to be planned before the query that reads it.
-    let keys: Vec<String> = keys
+    let keys: Vec<String> = narrow
+        .query(sql)
+        .await?
+        .1
         .iter()
         .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values())
         .map(i64::to_string)
         .collect();
-    let keys = keys.join(", ");
+    let changed = keys.len();
+    if changed == 0 {
+        // Nothing is read then: an empty list is no condition.
+        let nothing = only_new(&pinned, &narrow, then).await?;
+        return Ok(nothing.then_some((narrow, 0)));
+    }
+    if changed > KEYS || changed as f64 > MANY * all as f64 {
+        return Ok(None);
+    }
+    let among = format!("trajectory_key IN ({})", keys.join(", "));
+    let here = narrow.count("SELECT count(*) FROM runs").await?;
+    let everywhere = format!("SELECT count(*) FROM runs WHERE {among}");
+    // If all their runs came since, so did everything else of them.
+    if engine.count(&everywhere).await? == here && only_new(&pinned, &narrow, then).await? {
+        return Ok(Some((narrow, changed as u64)));
+    }
     for table in READ.iter().chain(&["profiles"]) {
-        let sql = format!("SELECT * FROM {table} WHERE trajectory_key IN ({keys})");
+        let sql = format!("SELECT * FROM {table} WHERE {among}");
         let rows = engine.plan(&sql).await?.into_view();
         narrow.replace(table, rows)?;
     }
     Ok(Some((narrow, all)))
 }
 
-/// Leaves only files added since `then`; `None` if they are not known.
-async fn only_new(
-    pinned: &Pinned<'_>,
-    narrow: &Engine,
-    then: &LakeVersion,
-    met: u64,
-) -> EngineResult<Option<u64>> {
+/// Leaves only files added since `then`; false if they are not known.
+async fn only_new(pinned: &Pinned<'_>, narrow: &Engine, then: &LakeVersion) -> EngineResult<bool> {
     for table in READ.iter().filter(|table| **table != "runs") {
-        let Some(files) = pinned.added_since(table, then).await? else {
-            return Ok(None);
+        let Some(added) = pinned.added_since(table, then).await? else {
+            return Ok(false);
         };
-        narrow.only_files(pinned, table, files).await?;
+        narrow.only_files(table, added).await?;
     }
-    narrow.only_files(pinned, "profiles", Vec::new()).await?;
-    Ok(Some(met))
+    narrow.only_files("profiles", None).await?;
+    Ok(true)
 }

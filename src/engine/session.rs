@@ -28,7 +28,7 @@ use fidelake_core::gap::PathRules;
 use super::error::{EngineError, EngineResult};
 use super::functions::{Settings, register_all, register_with};
 use super::settings;
-use crate::lake::{At, Lake, LakeError, LakeVersion, Pinned, schema};
+use crate::lake::{Added, At, Lake, LakeError, LakeVersion, schema};
 
 /// Memory that operators may use before they spill.
 const MEMORY_BYTES: usize = 1536 << 20;
@@ -297,26 +297,22 @@ impl Engine {
     }
 
     /// Leaves only these files of a table.
-    pub(super) async fn only_files(
-        &self,
-        pinned: &Pinned<'_>,
-        table: &str,
-        files: Vec<String>,
-    ) -> EngineResult<()> {
-        if files.is_empty() {
+    pub(super) async fn only_files(&self, table: &str, files: Option<Added>) -> EngineResult<()> {
+        let Some(Added {
+            table: delta,
+            files,
+        }) = files
+        else {
             let all = self.context.table_provider(table).await;
             let schema = all.map_err(|e| EngineError::running(&e))?.schema();
             return self.replace(table, Arc::new(EmptyTable::new(schema)));
-        }
-        let Some(delta) = pinned.table(table).await? else {
-            return Ok(());
-        };
-        let fail = |e: String| LakeError::Delta {
-            table: table.to_owned(),
-            message: e,
         };
         let provider = delta.table_provider().with_file_paths(files).await;
-        self.replace(table, provider.map_err(|e| fail(e.to_string()))?)
+        let provider = provider.map_err(|e| LakeError::Delta {
+            table: table.to_owned(),
+            message: e.to_string(),
+        })?;
+        self.replace(table, provider)
     }
 
     /// The one number that a query returns.

@@ -114,10 +114,9 @@ pub(super) fn version(table: &DeltaTable) -> i64 {
         .unwrap_or(-1)
 }
 
-/// The data files of one Delta version.
-pub(super) async fn files(lake: &Path, table: &str, at: i64) -> LakeResult<BTreeSet<String>> {
-    let loaded = load(lake, table, Some(at)).await?;
-    let snapshot = loaded.snapshot().map_err(|e| LakeError::delta(table, &e))?;
+/// The data files of a loaded table.
+pub(super) fn files(name: &str, table: &DeltaTable) -> LakeResult<BTreeSet<String>> {
+    let snapshot = table.snapshot().map_err(|e| LakeError::delta(name, &e))?;
     let files = snapshot.log_data().into_iter();
     Ok(files.map(|file| file.path().into_owned()).collect())
 }

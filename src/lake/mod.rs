@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use catalog::{Catalog, Intent, LakeVersion, now};
 pub use error::{LakeError, LakeResult, is_disk_full, without_backtrace};
 pub use maintain::{Compacted, Vacuumed};
-pub use pin::{At, Pinned};
+pub use pin::{Added, At, Pinned};
 pub use write::{LakeWriter, Started};
 
 use catalog::SqliteCatalog;

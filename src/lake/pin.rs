@@ -83,8 +83,9 @@ impl Pinned<'_> {
         }
     }
 
-    /// The files that a table got since an earlier lake version; `None` if that cannot
-    /// be told, because files of then were rewritten or the table is not in both.
+    /// What a table got since an earlier lake version: the table and its new files, or
+    /// nothing. The outer `None`: that cannot be told, because files of then were
+    /// rewritten or the table is not in both.
     ///
     /// # Errors
     /// If its log is missing or damaged.
@@ -92,17 +93,32 @@ impl Pinned<'_> {
         &self,
         name: &str,
         then: &LakeVersion,
-    ) -> LakeResult<Option<Vec<String>>> {
+    ) -> LakeResult<Option<Option<Added>>> {
         let Some((&was, &is)) = then.tables.get(name).zip(self.version.tables.get(name)) else {
             return Ok(None);
         };
         if was == is {
-            return Ok(Some(Vec::new()));
+            return Ok(Some(None));
         }
-        let before = delta::files(&self.lake.path, name, was).await?;
-        let mut now = delta::files(&self.lake.path, name, is).await?;
-        let all = now.len();
-        now.retain(|file| !before.contains(file));
-        Ok((all == now.len() + before.len()).then(|| now.into_iter().collect()))
+        let lake = &self.lake.path;
+        let before = delta::files(name, &delta::load(lake, name, Some(was)).await?)?;
+        let table = delta::load(lake, name, Some(is)).await?;
+        let mut files = delta::files(name, &table)?;
+        let all = files.len();
+        files.retain(|file| !before.contains(file));
+        if all != files.len() + before.len() {
+            return Ok(None);
+        }
+        let files: Vec<String> = files.into_iter().collect();
+        Ok(Some((!files.is_empty()).then_some(Added { table, files })))
     }
+}
+
+/// Files that a table got.
+#[derive(Debug)]
+pub struct Added {
+    /// The table as it is now.
+    pub table: DeltaTable,
+    /// Never empty.
+    pub files: Vec<String>,
 }
