@@ -20,13 +20,7 @@ impl WriteLock {
     /// [`LakeError::Locked`] with the holder's own words if it stays taken.
     pub(super) fn take(lake: &Path, wait: Duration) -> LakeResult<Self> {
         let path = lock_path(lake);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(|e| LakeError::io(&path, e))?;
+        let mut file = open(&path).map_err(|e| LakeError::io(&path, e))?;
         let give_up = Instant::now() + wait;
         loop {
             match file.try_lock() {
@@ -35,15 +29,9 @@ impl WriteLock {
                     std::thread::sleep(Duration::from_millis(100));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let mut holder = String::new();
-                    let _ = file.read_to_string(&mut holder);
-                    let holder = match holder.trim() {
-                        "" => "another process".to_owned(),
-                        text => text.to_owned(),
-                    };
                     return Err(LakeError::Locked {
                         path: lake.to_owned(),
-                        holder,
+                        holder: holder(&mut file),
                     });
                 }
                 Err(TryLockError::Error(e)) => return Err(LakeError::io(&path, e)),
@@ -60,9 +48,7 @@ impl WriteLock {
             "process {} (`fidelake {command}`, since {since})\n",
             std::process::id()
         );
-        let _ = file.set_len(0);
-        let _ = file.rewind();
-        let _ = file.write_all(words.as_bytes());
+        sign(&mut file, &words);
         Ok(Self { file })
     }
 }
@@ -72,6 +58,33 @@ impl Drop for WriteLock {
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
     }
+}
+
+/// Opens a lock file, and makes it where there is none. What stands in it stays.
+pub(crate) fn open(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path)
+}
+
+/// The words of whoever holds it.
+pub(crate) fn holder(file: &mut File) -> String {
+    let mut words = String::new();
+    let _ = file.read_to_string(&mut words);
+    match words.trim() {
+        "" => "another process".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// Leaves words for whoever finds it taken.
+pub(crate) fn sign(file: &mut File, words: &str) {
+    let _ = file.set_len(0);
+    let _ = file.rewind();
+    let _ = file.write_all(words.as_bytes());
 }
 
 fn lock_path(lake: &Path) -> PathBuf {

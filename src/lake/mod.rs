@@ -11,7 +11,7 @@ mod delta;
 mod error;
 pub(crate) mod failpoint;
 pub(crate) mod journal;
-mod lock;
+pub(crate) mod lock;
 mod maintain;
 mod migrate;
 mod pin;
