@@ -31,6 +31,7 @@ fn passed(place: &Place, args: &[&str]) -> BTreeMap<String, usize> {
     assert!(status.success(), "{args:?}");
     let mut names = BTreeMap::new();
     for name in std::fs::read_to_string(&log).unwrap_or_default().lines() {
+        assert!(!name.is_empty(), "a line of the log without a name");
         *names.entry(name.to_owned()).or_insert(0) += 1;
     }
     names
