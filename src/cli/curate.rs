@@ -9,7 +9,8 @@ use clap::Args;
 use super::printer::{ITEMS, Meter, Printer};
 use super::{AtArgs, Global, Status};
 use crate::curate::{Options, Report, curate};
-use crate::report::OutputFormat;
+use crate::lake::Lake;
+use crate::report::{OutputFormat, draw_curation, load_curation};
 
 /// Make training shards with fidelity weights.
 ///
@@ -24,6 +25,9 @@ pub(crate) struct CurateArgs {
     /// New or empty folder for the shards
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Also write a page that shows what the recipe did to the data
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     at: AtArgs,
 }
@@ -49,6 +53,16 @@ pub(crate) async fn run(
     let report = curate(&options, &meter).await;
     meter.finish();
     let report = report?;
+    if printer.format() == OutputFormat::Table || args.report.is_some() {
+        let lake = Lake::open(&global.lake)?;
+        let curation = load_curation(&lake, Some(&report.curation_id)).await?;
+        if printer.format() == OutputFormat::Table {
+            printer.data(&format!("{}\n", draw_curation(&curation)))?;
+        }
+        if let Some(out) = &args.report {
+            super::report::write(&curation, out, printer)?;
+        }
+    }
     print(&report, args, printer)?;
     talk(&report, args, printer);
     Ok(Status::Done)

@@ -15,6 +15,7 @@ mod printer;
 mod profile;
 mod record;
 mod repair;
+mod report;
 mod schema;
 mod shell;
 mod show;
@@ -169,6 +170,8 @@ enum Command {
     Perturb(perturb::PerturbArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
+    /// Make a page to look at or to mail
+    Report(report::ReportArgs),
     /// Write runs as files that can be imported
     Export(export::ExportArgs),
     /// List the lake's versions
@@ -230,6 +233,7 @@ pub fn main() -> ExitCode {
             Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Perturb(args) => perturb::run(args, &printer),
             Command::Curate(args) => curate::run(args, global, &printer).await,
+            Command::Report(args) => report::run(args, global, &printer).await,
             Command::Export(args) => export::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,

@@ -65,6 +65,8 @@ pub struct Options {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// The curation's name in the lake.
+    pub curation_id: String,
     /// `manifest.json` as it stands in the folder.
     pub manifest: String,
     /// The folder had it already.
@@ -152,6 +154,7 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
         shop.publish()?;
     }
     let mut report = report(&recipe, &weighed);
+    report.curation_id = curation_id;
     report.manifest = manifest;
     report.there_already = matches!(found, Found::Same(_));
     report.lake_version = version.version;
@@ -193,6 +196,7 @@ async fn fill(
 fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
     let (counts, gate) = (&weighed.counts, gate_figures(recipe, weighed));
     Report {
+        curation_id: String::new(),
         manifest: String::new(),
         there_already: false,
         lake_version: 0,

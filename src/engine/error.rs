@@ -56,6 +56,12 @@ impl EngineError {
     }
 }
 
+impl From<arrow::error::ArrowError> for EngineError {
+    fn from(error: arrow::error::ArrowError) -> Self {
+        Self::Run(error.to_string())
+    }
+}
+
 /// The innermost words, without wrappers and backtraces.
 fn message(error: &DataFusionError) -> String {
     let text = without_backtrace(&error.strip_backtrace());

@@ -6,6 +6,7 @@ pub mod functions;
 mod learn;
 mod narrow;
 mod pending;
+pub mod predict;
 mod profile;
 mod range;
 mod rows;

@@ -1,6 +1,7 @@
 //! What several commands print: tables in every output format, texts made safe
-//! for a terminal, slices, and two runs side by side.
+//! for a terminal, slices, two runs side by side, and pages.
 
+mod curation;
 mod heat;
 mod named;
 mod output;
@@ -11,6 +12,9 @@ mod slice;
 mod statements;
 mod validation;
 
+pub use curation::{
+    Curation, CurationError, curation_batch, curation_page, draw_curation, load_curation,
+};
 pub use heat::{Heat, HeatCell, HeatError};
 pub use named::{NAMED, NamedQuery};
 pub use output::{LineWriter, OutputError, OutputFormat, write_batches};

@@ -10,6 +10,7 @@
 mod asking;
 mod bad_input;
 mod curate;
+mod curation_report;
 mod decision;
 mod dual;
 mod environments;
@@ -23,6 +24,7 @@ mod lake;
 mod masking;
 mod pairing;
 mod perturb;
+mod predicted;
 mod properties;
 mod readers;
 mod real_worlds;

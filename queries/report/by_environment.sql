@@ -1,0 +1,3 @@
+-- The environments.
+SELECT 0 AS place, environment AS label, all_weight, right_weight, kept_weight, weight
+FROM curation_shown
