@@ -1,6 +1,6 @@
 //! `fidelake curate`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -8,26 +8,36 @@ use clap::Args;
 
 use super::printer::{ITEMS, Meter, Printer};
 use super::{AtArgs, Global, Status};
-use crate::curate::{Options, Report, curate};
+use crate::curate::{Format, Options, Report, Verified, curate, verify};
 use crate::lake::Lake;
 use crate::report::{OutputFormat, draw_curation, load_curation};
 
 /// Make training shards with fidelity weights.
 ///
 /// Reads runs, rewards and profiles at one lake version, gives every run a
-/// weight and an advantage as the recipe says, and writes Parquet shards with a
-/// README.md and a manifest.json. docs/recipe.md describes recipes.
+/// weight and an advantage as the recipe says, and writes shards for the trainers
+/// that the recipe names, with a README.md and a manifest.json. docs/recipe.md
+/// describes recipes, docs/trainers.md what each trainer does with the weight.
+///
+/// A command that was stopped or killed goes on behind its last finished shard
+/// when it is run again.
 #[derive(Debug, Args)]
 pub(crate) struct CurateArgs {
     /// The recipe (TOML)
-    #[arg(value_name = "RECIPE.toml")]
-    recipe: PathBuf,
+    #[arg(value_name = "RECIPE.toml", required_unless_present = "verify")]
+    recipe: Option<PathBuf>,
     /// New or empty folder for the shards
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "verify")]
+    out: Option<PathBuf>,
     /// Also write a page that shows what the recipe did to the data
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", conflicts_with = "verify")]
     report: Option<PathBuf>,
+    /// Check a folder of shards against its manifest and the lake; exit status 3 if it differs
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "out", "version", "at"])]
+    verify: Option<PathBuf>,
+    /// With --verify: make the shards again and compare the bytes, too
+    #[arg(long, requires = "verify")]
+    again: bool,
     #[command(flatten)]
     at: AtArgs,
 }
@@ -37,15 +47,21 @@ pub(crate) async fn run(
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
+    if let Some(folder) = &args.verify {
+        return check(folder, args.again, global, printer).await;
+    }
+    let (Some(recipe), Some(out)) = (&args.recipe, &args.out) else {
+        anyhow::bail!("name a recipe and --out DIR");
+    };
     let options = Options {
         lake: global.lake.clone(),
         at: args.at.resolve()?,
-        recipe: args.recipe.clone(),
-        output: args.out.clone(),
+        recipe: recipe.clone(),
+        output: out.clone(),
         command: format!(
             "fidelake curate {} --out {}",
-            args.recipe.display(),
-            args.out.display()
+            recipe.display(),
+            out.display()
         ),
         wait: global.wait(),
     };
@@ -59,18 +75,66 @@ pub(crate) async fn run(
         if printer.format() == OutputFormat::Table {
             printer.data(&format!("{}\n", draw_curation(&curation)))?;
         }
-        if let Some(out) = &args.report {
-            super::report::write(&curation, out, printer)?;
+        if let Some(page) = &args.report {
+            super::report::write(&curation, page, printer)?;
         }
     }
-    print(&report, args, printer)?;
-    talk(&report, args, printer);
+    print(&report, out, printer)?;
+    talk(&report, out, printer);
     Ok(Status::Done)
 }
 
-fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Result<()> {
+async fn check(
+    folder: &Path,
+    again: bool,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let meter = Meter::start(printer, ITEMS);
+    let verified = verify(&global.lake, folder, again, &meter).await;
+    meter.finish();
+    let verified = verified?;
     match printer.format() {
-        OutputFormat::Table => printer.data(&table(report, args))?,
+        OutputFormat::Json => printer.data(&serde_json::to_string_pretty(&verified)?)?,
+        OutputFormat::Ndjson => printer.data(&serde_json::to_string(&verified)?)?,
+        OutputFormat::Table => printer.data(&verified_table(&verified))?,
+        OutputFormat::Csv | OutputFormat::Parquet => {
+            let lines: Vec<&str> = verified.differences.iter().map(String::as_str).collect();
+            let lines: ArrayRef = Arc::new(StringArray::from(lines));
+            printer.batch(&RecordBatch::try_from_iter([("difference", lines)])?)?;
+        }
+    }
+    if verified.differences.is_empty() {
+        return Ok(Status::Done);
+    }
+    printer.say(&format!(
+        "{} is not what the lake says: make it again with `fidelake curate` into another folder",
+        folder.display()
+    ));
+    Ok(Status::Gate)
+}
+
+fn verified_table(verified: &Verified) -> String {
+    let made = if verified.made_again {
+        "made again and compared byte by byte"
+    } else {
+        "not made again (--again does)"
+    };
+    let mut lines = vec![
+        format!("{:<17}{}", "curation", verified.curation_id),
+        format!("{:<17}{}", "lake version", verified.lake_version),
+        format!("{:<17}{}", "rows", verified.rows),
+        format!("{:<17}{}", "files compared", verified.files),
+        format!("{:<17}{made}", "shards"),
+        format!("{:<17}{}", "differences", verified.differences.len()),
+    ];
+    lines.extend(verified.differences.iter().map(|line| format!("  {line}")));
+    lines.join("\n")
+}
+
+fn print(report: &Report, out: &Path, printer: &Printer) -> anyhow::Result<()> {
+    match printer.format() {
+        OutputFormat::Table => printer.data(&table(report, out))?,
         OutputFormat::Json => printer.data(report.manifest.trim_end())?,
         OutputFormat::Ndjson => {
             let value: serde_json::Value = serde_json::from_str(&report.manifest)?;
@@ -84,7 +148,7 @@ fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Resul
     Ok(())
 }
 
-fn table(report: &Report, args: &CurateArgs) -> String {
+fn table(report: &Report, out: &Path) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let gate = match report.constants {
         Some((alpha, beta)) => format!("{}, alpha {alpha:.3}, beta {beta:.4}", report.gate),
@@ -94,6 +158,14 @@ fn table(report: &Report, args: &CurateArgs) -> String {
     let sources: Vec<String> = sources
         .map(|(source, share)| format!("{} {source}", percent(*share)))
         .collect();
+    let shards = match report.formats.as_slice() {
+        [Format::Mds] => out.display().to_string(),
+        [_] => out.join("data").display().to_string(),
+        several => {
+            let names: Vec<&str> = several.iter().map(|f| f.name()).collect();
+            format!("{}: {}", out.display(), names.join(", "))
+        }
+    };
     let lines = [
         ("rows", report.rows.to_string()),
         (
@@ -116,16 +188,21 @@ fn table(report: &Report, args: &CurateArgs) -> String {
                 .map_or("unknown".into(), |scale| format!("{scale:.4}")),
         ),
         ("lake version", report.lake_version.to_string()),
-        ("shards", args.out.join("data").display().to_string()),
+        ("shards", shards),
     ];
     let lines = lines.map(|(name, value)| format!("{name:<17}{value}"));
     lines.join("\n")
 }
 
 /// What people must know, and what to type next.
-fn talk(report: &Report, args: &CurateArgs, printer: &Printer) {
+fn talk(report: &Report, out: &Path, printer: &Printer) {
     for (rule, runs) in report.left_out.iter().filter(|(_, runs)| *runs > 0) {
         printer.say(&format!("{runs} runs were left out {rule}"));
+    }
+    if let Some((repaired, below)) = report.repaired {
+        printer.say(&format!(
+            "{repaired} of {below} runs below the threshold of [repair] were repaired with real answers; manifest.json says why the others were not"
+        ));
     }
     if let Some(why) = &report.no_gate {
         printer.say(why);
@@ -153,11 +230,31 @@ fn talk(report: &Report, args: &CurateArgs, printer: &Printer) {
     if report.recorded.is_none() {
         printer.say("the lake has this curation already; nothing was recorded");
     }
-    let shards = args.out.join("data").join("*.parquet");
-    printer.say(&format!(
-        "next: python -c \"import datasets; print(datasets.load_dataset('parquet', data_files='{}', split='train'))\"",
-        shards.display()
-    ));
+    printer.say(&next(report, out));
+}
+
+/// How the first format is read.
+fn next(report: &Report, out: &Path) -> String {
+    let several = report.formats.len() > 1;
+    let Some(format) = report.formats.first() else {
+        return String::new();
+    };
+    let folder = if several {
+        out.join(format.name())
+    } else {
+        out.to_owned()
+    };
+    match format {
+        Format::Parquet => format!(
+            "next: python -c \"import datasets; print(datasets.load_dataset('parquet', data_files='{}', split='train'))\"",
+            folder.join("data").join("*.parquet").display()
+        ),
+        _ => format!(
+            "next: {} and docs/trainers.md say how {} reads them",
+            folder.join("README.md").display(),
+            format.name()
+        ),
+    }
 }
 
 fn one_row(report: &Report) -> anyhow::Result<RecordBatch> {

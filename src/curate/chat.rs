@@ -7,10 +7,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fidelake_core::json::{Doc, Kind, push_json_string};
-use serde::Serialize;
+use fidelake_core::json::{Doc, Kind};
+use serde::{Deserialize, Serialize};
 
-use super::json::{Sanitised, push_value, separate, text_of};
+use super::json::{Sanitised, joined, push_value, text_of};
+use super::message::{Chat, Content, Message, ToolCall};
 
 /// A row of table `messages`.
 #[derive(Clone, Debug, Default)]
@@ -53,10 +54,12 @@ pub(super) struct Parts {
     pub(super) messages: Vec<MessageRow>,
     pub(super) calls: Vec<CallRow>,
     pub(super) observations: Vec<ObservationRow>,
+    /// The answers are not those that the recorded messages hold.
+    pub(super) repaired: bool,
 }
 
 /// How the conversations came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChatCounts {
     /// Made from calls and answers, because no conversation was recorded.
     pub(super) rebuilt: u64,
@@ -78,13 +81,19 @@ pub(super) struct ChatCounts {
     pub(super) sanitised: Sanitised,
 }
 
-/// A conversation, as two JSON texts.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Chat {
-    /// The messages before the first of the assistant, or the task as one message.
-    pub(super) prompt: String,
-    /// The whole conversation.
-    pub(super) messages: String,
+impl ChatCounts {
+    /// Counts of other rows.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.rebuilt += other.rebuilt;
+        self.without_prompt += other.without_prompt;
+        self.ids_made += other.ids_made;
+        self.arguments_not_object += other.arguments_not_object;
+        self.calls_without_result += other.calls_without_result;
+        self.orphan_results += other.orphan_results;
+        self.user_calls += other.user_calls;
+        self.calls_outside += other.calls_outside;
+        self.sanitised.add(&other.sanitised);
+    }
 }
 
 /// Builds the conversation of a run.
@@ -103,6 +112,7 @@ pub(super) fn conversation(parts: &Parts, counts: &mut ChatCounts) -> Chat {
         ids: HashMap::new(),
         messages: Vec::new(),
         before_assistant: None,
+        repaired: parts.repaired,
         counts,
     }
     .build(parts)
@@ -113,9 +123,10 @@ struct Builder<'a> {
     answers: HashMap<(i32, i32), &'a ObservationRow>,
     /// Ids of the calls that are written.
     ids: HashMap<(i32, i32), String>,
-    messages: Vec<String>,
+    messages: Vec<Message>,
     /// How many messages stand before the first of the assistant.
     before_assistant: Option<usize>,
+    repaired: bool,
     counts: &'a mut ChatCounts,
 }
 
@@ -151,17 +162,12 @@ impl<'a> Builder<'a> {
             self.rebuilt(parts, &own);
         }
         let before = self.before_assistant.unwrap_or(self.messages.len());
-        let prompt = if before > 0 {
-            list(&self.messages[..before])
-        } else if let Some(task) = &parts.task {
-            list(&[user(task)])
-        } else {
-            self.counts.without_prompt += 1;
-            "[]".to_owned()
-        };
+        let task = parts.task.as_deref().filter(|_| before == 0);
+        self.counts.without_prompt += u64::from(before == 0 && task.is_none());
         Chat {
-            prompt,
-            messages: list(&self.messages),
+            before,
+            task: task.map(Message::user),
+            messages: self.messages,
         }
     }
 
@@ -201,7 +207,9 @@ impl<'a> Builder<'a> {
         if let Some(place) = message.result {
             if self.ids.contains_key(&place) {
                 let content = match message.kind.as_str() {
-                    "text" | "json" => message.content.clone().unwrap_or_default(),
+                    "text" | "json" if !self.repaired => {
+                        message.content.clone().unwrap_or_default()
+                    }
                     _ => self.answer(place),
                 };
                 self.tool(place, &content);
@@ -223,31 +231,31 @@ impl<'a> Builder<'a> {
             // All that this message did was to make calls that are left out.
             return;
         }
-        let mut out = String::from("{\"role\":");
-        push_json_string(&message.role, &mut out);
-        if let Some(name) = &message.name {
-            out.push_str(",\"name\":");
-            push_json_string(name, &mut out);
-        }
-        out.push_str(",\"content\":");
-        match (&message.content, message.kind.as_str()) {
-            (Some(text), "text") => push_json_string(text, &mut out),
-            (Some(json), "json") => self.json_content(json, &mut out),
-            _ if calls.is_empty() => out.push_str("\"\""),
-            _ => out.push_str("null"),
-        }
-        self.tool_calls(&calls, &mut out);
-        out.push('}');
-        self.messages.push(out);
+        let content = match (&message.content, message.kind.as_str()) {
+            (Some(text), "text") => Content::Text(text.clone()),
+            (Some(json), "json") => self.json_content(json),
+            _ if calls.is_empty() => Content::Text(String::new()),
+            _ => Content::Null,
+        };
+        let calls = self.tool_calls(&calls);
+        self.messages.push(Message {
+            role: message.role.clone(),
+            name: message.name.clone(),
+            content,
+            calls,
+            answers: None,
+        });
     }
 
     /// A list of content parts stays a list; anything else becomes its text.
-    fn json_content(&mut self, json: &str, out: &mut String) {
+    fn json_content(&mut self, json: &str) -> Content {
         match Doc::parse(json) {
             Ok(doc) if doc.root().kind() == Kind::Array => {
-                push_value(doc.root(), out, &mut self.counts.sanitised);
+                let mut out = String::new();
+                push_value(doc.root(), &mut out, &mut self.counts.sanitised);
+                Content::Parts(out)
             }
-            _ => push_json_string(&text_of(json, &mut self.counts.sanitised), out),
+            _ => Content::Text(text_of(json, &mut self.counts.sanitised)),
         }
     }
 
@@ -262,16 +270,18 @@ impl<'a> Builder<'a> {
         if said.is_empty()
             && let Some(task) = &parts.task
         {
-            self.messages.push(user(task));
+            self.messages.push(Message::user(task));
         }
         said.into_iter().for_each(|message| self.recorded(message));
         for turn in own.chunk_by(|a, b| a.turn == b.turn) {
             self.before_assistant.get_or_insert(self.messages.len());
             let places: Vec<(i32, i32)> = turn.iter().map(|c| (c.turn, c.index)).collect();
-            let mut out = String::from("{\"role\":\"assistant\",\"content\":null");
-            self.tool_calls(&places, &mut out);
-            out.push('}');
-            self.messages.push(out);
+            let calls = self.tool_calls(&places);
+            self.messages.push(Message {
+                role: "assistant".into(),
+                calls,
+                ..Message::default()
+            });
             for place in places {
                 if self.answers.contains_key(&place) {
                     let content = self.answer(place);
@@ -281,49 +291,42 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn tool_calls(&mut self, places: &[(i32, i32)], out: &mut String) {
-        if places.is_empty() {
-            return;
-        }
-        out.push_str(",\"tool_calls\":[");
-        let mut first = true;
+    fn tool_calls(&mut self, places: &[(i32, i32)]) -> Vec<ToolCall> {
+        let mut made = Vec::with_capacity(places.len());
         for place in places {
             let Some(call) = self.calls.get(place).copied() else {
                 continue;
             };
-            separate(out, &mut first);
-            out.push_str("{\"id\":");
-            push_json_string(self.ids.get(place).map_or("", String::as_str), out);
-            out.push_str(",\"type\":\"function\",\"function\":{\"name\":");
-            push_json_string(call.name.as_deref().unwrap_or_default(), out);
-            out.push_str(",\"arguments\":");
             let raw = call.arguments.as_deref().unwrap_or_default();
-            match call.arguments_status.as_str() {
-                "empty" => out.push_str("\"{}\""),
-                "object" => push_json_string(&text_of(raw, &mut self.counts.sanitised), out),
+            let arguments = match call.arguments_status.as_str() {
+                "empty" => "{}".to_owned(),
+                "object" => text_of(raw, &mut self.counts.sanitised),
                 _ => {
                     self.counts.arguments_not_object += 1;
-                    push_json_string(raw, out);
+                    raw.to_owned()
                 }
-            }
-            out.push_str("}}");
+            };
             let answered = self.answers.contains_key(place);
             self.counts.calls_without_result += u64::from(!answered);
+            made.push(ToolCall {
+                place: *place,
+                id: self.ids.get(place).cloned().unwrap_or_default(),
+                name: call.name.clone().unwrap_or_default(),
+                arguments,
+            });
         }
-        out.push(']');
+        made
     }
 
     fn tool(&mut self, place: (i32, i32), content: &str) {
-        let mut out = String::from("{\"role\":\"tool\",\"tool_call_id\":");
-        push_json_string(self.ids.get(&place).map_or("", String::as_str), &mut out);
-        if let Some(name) = self.calls.get(&place).and_then(|call| call.name.as_deref()) {
-            out.push_str(",\"name\":");
-            push_json_string(name, &mut out);
-        }
-        out.push_str(",\"content\":");
-        push_json_string(content, &mut out);
-        out.push('}');
-        self.messages.push(out);
+        let call = self.calls.get(&place);
+        self.messages.push(Message {
+            role: "tool".into(),
+            name: call.and_then(|call| call.name.clone()),
+            content: Content::Text(content.to_owned()),
+            calls: Vec::new(),
+            answers: Some(self.ids.get(&place).cloned().unwrap_or_default()),
+        });
     }
 
     /// What came back, as the text that an agent reads.
@@ -355,32 +358,6 @@ fn is_own(call: &CallRow) -> bool {
 
 fn is_orphan(call: &CallRow) -> bool {
     call.call_status == "orphan_result"
-}
-
-/// The text of a list of parts that are all texts.
-fn joined(parts: &str) -> Option<String> {
-    let doc = Doc::parse(parts).ok()?;
-    let texts: Option<Vec<&str>> = doc
-        .root()
-        .elements()
-        .map(|part| {
-            (part.get_str("type") == Some("text"))
-                .then(|| part.get_str("text"))
-                .flatten()
-        })
-        .collect();
-    texts.map(|texts| texts.join("\n"))
-}
-
-fn user(text: &str) -> String {
-    let mut out = String::from("{\"role\":\"user\",\"content\":");
-    push_json_string(text, &mut out);
-    out.push('}');
-    out
-}
-
-fn list(messages: &[String]) -> String {
-    format!("[{}]", messages.join(","))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::message::json_of;
 use super::*;
 
 fn call(turn: i32, index: i32, id: &str, name: &str, arguments: &str) -> CallRow {
@@ -40,8 +41,8 @@ fn said(role: &str, content: Option<&str>) -> MessageRow {
 fn run(parts: &Parts) -> (Value, Value, ChatCounts) {
     let mut counts = ChatCounts::default();
     let chat = conversation(parts, &mut counts);
-    let read = |text: &str| serde_json::from_str(text).unwrap();
-    (read(&chat.prompt), read(&chat.messages), counts)
+    let read = |messages: &[Message]| serde_json::from_str(&json_of(messages)).unwrap();
+    (read(chat.prompt()), read(&chat.messages), counts)
 }
 
 #[test]

@@ -75,9 +75,65 @@ pub enum CurateError {
     /// Columns that do not fit together: a fault of this program.
     #[error("columns do not fit together (please report this): {0}")]
     Arrow(#[from] arrow::error::ArrowError),
+    /// Another command writes there.
+    #[error("{} is in use by {holder}: wait for it, or give --out another folder", folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// Who writes there, in its own words.
+        holder: String,
+    },
+    /// No space left, but some shards are done.
+    #[error(
+        "the disk is full while writing {}. {kept} in {}: free some space and run the same command again, or remove that folder",
+        file.display(), path.display()
+    )]
+    DiskFullLater {
+        /// The file that did not fit.
+        file: PathBuf,
+        /// Where the finished shards wait.
+        path: PathBuf,
+        /// How many.
+        kept: Kept,
+    },
+    /// Stopped by Ctrl-C, and some shards are done.
+    #[error(
+        "stopped. {kept} in {}: run the same command again, or remove that folder",
+        path.display()
+    )]
+    Stopped {
+        /// Where the finished shards wait.
+        path: PathBuf,
+        /// How many.
+        kept: Kept,
+    },
+    /// A folder that is no curation.
+    #[error("{}: {message}", path.display())]
+    NoCuration {
+        /// The folder or file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// Stopped by Ctrl-C.
     #[error("stopped; nothing was written: run the same command again")]
     Interrupted,
+}
+
+/// Finished shards that wait for the next command.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// How many.
+    pub shards: usize,
+}
+
+impl std::fmt::Display for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.shards {
+            1 => write!(f, "One finished shard waits"),
+            n => write!(f, "{n} finished shards wait"),
+        }
+    }
 }
 
 /// Result of a curation.

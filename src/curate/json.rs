@@ -2,15 +2,23 @@
 //! replaced, and counted.
 
 use fidelake_core::json::{Doc, Flags, Kind, Node, push_json_string};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What was changed so that the shards hold JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sanitised {
     /// `NaN`, the infinities, and floats too large for one: written as null.
     pub(super) not_finite: u64,
     /// Texts with half of a surrogate pair: written as the six characters of its escape.
     pub(super) lone_surrogates: u64,
+}
+
+impl Sanitised {
+    /// Counts of other texts.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.not_finite += other.not_finite;
+        self.lone_surrogates += other.lone_surrogates;
+    }
 }
 
 /// Flags of a text that cannot be handed out as it is.
@@ -113,6 +121,21 @@ pub(super) fn text_of(raw: &str, changed: &mut Sanitised) -> String {
         }
         _ => raw.to_owned(),
     }
+}
+
+/// The text of a list of parts that are all texts.
+pub(super) fn joined(parts: &str) -> Option<String> {
+    let doc = Doc::parse(parts).ok()?;
+    let texts: Option<Vec<&str>> = doc
+        .root()
+        .elements()
+        .map(|part| {
+            (part.get_str("type") == Some("text"))
+                .then(|| part.get_str("text"))
+                .flatten()
+        })
+        .collect();
+    texts.map(|texts| texts.join("\n"))
 }
 
 #[cfg(test)]

@@ -9,13 +9,15 @@ use fidelake_core::gap::{ALPHA_RANGE, EPSILON, Gate, MAX_PENALTY, NO_GATE_FROM};
 use serde::Serialize;
 
 use super::chat::ChatCounts;
-use super::columns::COLUMNS;
 use super::fidelity::KAPPA;
+use super::manifest_files::{Beside, Files, ShardFile};
+use super::privacy::MaskCounts;
 use super::recipe::{GateKind, Recipe, Unknown};
 use super::region::FACTORS;
+use super::repair::RepairCounts;
 use super::select::{Counts, Excess};
-use super::shard::Shard;
 use super::weigh::Weighed;
+use super::write::{Container, Format};
 use crate::lake::LakeVersion;
 
 /// Everything that is needed to make the same shards again, and to check them.
@@ -38,9 +40,12 @@ pub(super) struct Manifest {
     advantage_epsilon: f64,
     reward_excess: BTreeMap<String, Excess>,
     conversations: ChatCounts,
-    pub(super) files: Vec<Shard>,
-    /// Of `README.md`, which is made from all the rest.
-    pub(super) card_blake3: String,
+    /// How often each rule of `[privacy]` masked something.
+    masked: MaskCounts,
+    pub(super) repair: Option<RepairCounts>,
+    pub(super) files: Vec<ShardFile>,
+    /// Cards and indexes.
+    pub(super) beside: Vec<Beside>,
 }
 
 /// The gate and its constants.
@@ -68,13 +73,14 @@ pub(super) struct Made<'a> {
     pub(super) recipe: &'a Recipe,
     pub(super) curation_id: &'a str,
     pub(super) version: &'a LakeVersion,
-    pub(super) judge: String,
+    pub(super) judge: &'a str,
     pub(super) weighed: &'a Weighed,
-    pub(super) excess: BTreeMap<String, Excess>,
+    pub(super) excess: &'a BTreeMap<String, Excess>,
+    pub(super) repair: Option<RepairCounts>,
 }
 
 impl Manifest {
-    pub(super) fn of(made: Made<'_>, conversations: ChatCounts, files: Vec<Shard>) -> Self {
+    pub(super) fn of(made: &Made<'_>, files: &Files) -> Self {
         let weighed = made.weighed;
         Self {
             curation_id: made.curation_id.to_owned(),
@@ -84,7 +90,7 @@ impl Manifest {
             recipe: made.recipe.text.clone(),
             recipe_blake3: made.recipe.hash(),
             arm: made.recipe.source.arm.as_str(),
-            judge: made.judge,
+            judge: made.judge.to_owned(),
             counts: weighed.counts.clone(),
             gate: gate_figures(made.recipe, weighed),
             weight_moved: weighed.weight_moved,
@@ -92,10 +98,12 @@ impl Manifest {
             weight_by_profile_source: weighed.weight_by_source.clone(),
             rows_by_profile_source: weighed.rows_by_source.clone(),
             advantage_epsilon: EPSILON,
-            reward_excess: made.excess,
-            conversations,
-            files,
-            card_blake3: String::new(),
+            reward_excess: made.excess.clone(),
+            conversations: files.totals.chats,
+            masked: files.totals.masked.clone(),
+            repair: made.repair,
+            files: files.shards.clone(),
+            beside: Vec::new(),
         }
     }
 
@@ -155,15 +163,18 @@ pub(super) fn no_gate(gate: &GateFigures) -> Option<String> {
 }
 
 /// The data set's card: a YAML head that the hub reads, then words.
-pub(super) fn card(recipe: &Recipe, manifest: &Manifest) -> String {
+///
+/// Without a format it is the card of a folder of folders, one per format.
+pub(super) fn card(recipe: &Recipe, manifest: &Manifest, format: Option<Format>) -> String {
     let counts = &manifest.counts;
     let name = recipe.output.name.as_deref().unwrap_or("fidelake curation");
     let license = recipe.output.license.as_deref().unwrap_or("other");
     let mut out = format!(
-        "---\npretty_name: {}\nlicense: {}\ntask_categories:\n- reinforcement-learning\ntags:\n- agents\n- tool-use\n- fidelake\nsize_categories:\n- {}\nconfigs:\n- config_name: default\n  default: true\n  data_files:\n  - split: train\n    path: data/train-*.parquet\n---\n\n# {name}\n\n",
+        "---\npretty_name: {}\nlicense: {}\ntask_categories:\n- reinforcement-learning\ntags:\n- agents\n- tool-use\n- fidelake\nsize_categories:\n- {}\n{}---\n\n# {name}\n\n",
         yaml(name),
         yaml(license),
         size_category(counts.rows),
+        format.map_or_else(String::new, |format| configs(manifest, format)),
     );
     let _ = write!(
         out,
@@ -211,10 +222,51 @@ pub(super) fn card(recipe: &Recipe, manifest: &Manifest) -> String {
             format!("{source} {rows} rows, {:.1} %", weight * 100.0)
         });
     out.push_str(&sources.collect::<Vec<_>>().join("; "));
-    out.push_str(".\n\nA weight multiplies the advantage, never the reward: group normalisation would cancel it there. It is a statement about the recorded rollout and its environment, not about a new rollout of the same task.\n\n| column | type | meaning |\n| --- | --- | --- |\n");
-    for (name, kind, _, doc) in COLUMNS {
-        let kind = kind.to_string().to_lowercase();
-        let _ = writeln!(out, "| `{name}` | {kind} | {doc} |");
+    out.push_str(".\n");
+    if let Some(repair) = manifest.repair.filter(|r| r.repaired > 0) {
+        let _ = writeln!(
+            out,
+            "- In {} rows the simulator's answers were replaced by those of the real world (`repaired`).",
+            repair.repaired
+        );
+    }
+    out.push_str("\nA weight multiplies the advantage, never the reward: group normalisation would cancel it there. It is a statement about the recorded rollout and its environment, not about a new rollout of the same task.\n\n");
+    let Some(format) = format else {
+        out.push_str("The same rows in the same order, for several readers:\n\n| folder | shards |\n| --- | --- |\n");
+        for format in &recipe.output.formats {
+            let shards = manifest.files.iter().filter(|f| f.format == format.name());
+            let _ = writeln!(out, "| `{}` | {} |", format.name(), shards.count());
+        }
+        return out;
+    };
+    out.push_str("| column | type | meaning |\n| --- | --- | --- |\n");
+    for column in format.columns() {
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} |",
+            column.name,
+            column.type_name(),
+            column.doc
+        );
+    }
+    out
+}
+
+/// Where `datasets` finds the shards of each part of the data set. It has no
+/// reader for MDS.
+fn configs(manifest: &Manifest, format: Format) -> String {
+    if format.container() == Container::Mds {
+        return String::new();
+    }
+    let mut out =
+        String::from("configs:\n- config_name: default\n  default: true\n  data_files:\n");
+    let files = manifest.files.iter().filter(|f| f.format == format.name());
+    let mut splits: Vec<&str> = files.map(|f| f.split.as_str()).collect();
+    splits.dedup();
+    for split in splits {
+        let path = format.path(split, 0, 1);
+        let ending = path.split_once('.').map_or("", |(_, ending)| ending);
+        let _ = writeln!(out, "  - split: {split}\n    path: data/{split}-*.{ending}");
     }
     out
 }

@@ -6,40 +6,54 @@
 //! the shards. Everything but the recorded time is a function of the recipe and
 //! the lake version.
 
+mod calls;
 mod chat;
-mod columns;
 mod error;
 mod fidelity;
+mod folder_lock;
+mod job;
 mod json;
 mod manifest;
+mod manifest_files;
+mod message;
+mod output_part;
 mod payload;
 mod place;
+mod privacy;
 mod read;
 mod recipe;
 mod recipe_file;
 mod record;
 mod region;
+mod repair;
 mod select;
-mod shard;
+mod split;
 mod tools;
+mod verify;
 mod weigh;
+mod write;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use error::{CurateError, CurateResult};
 pub use recipe::{Recipe, RecipeError};
 pub use record::pinned_versions;
+pub use verify::{Verified, verify};
+pub use write::Format;
 
-use chat::{ChatCounts, conversation};
+use job::Maker;
 use manifest::{Made, Manifest, card, gate_figures, no_gate};
+use manifest_files::Files;
 use payload::Payloads;
 use place::{Found, Workshop, look};
 use record::{Entry, record};
-use select::{reward_excess, select};
-use shard::{ShardWriter, hash_file};
-use weigh::{Weighed, weigh};
+use repair::{RepairCounts, repair};
+use select::{Excess, reward_excess, select};
+use weigh::{Row, Weighed, weigh};
+use write::{Journal, Limits, Totals, Work, Writer};
 
 use crate::engine::Engine;
 use crate::import::Progress;
@@ -95,6 +109,10 @@ pub struct Report {
     pub weight_by_source: BTreeMap<&'static str, f64>,
     /// Factors that were measured nowhere.
     pub factors_left_out: Vec<&'static str>,
+    /// Rows whose answers were replaced by real ones, of so many that might have been.
+    pub repaired: Option<(u64, u64)>,
+    /// The formats that were written.
+    pub formats: Vec<Format>,
     /// Why every weight is 1 although a gate was asked for.
     pub no_gate: Option<String>,
 }
@@ -115,11 +133,7 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
     let found = look(&options.output, &curation_id)?;
     failpoint::pass("curate:begun");
 
-    let engine = Engine::open(&lake, &At::Version(version.version)).await?;
-    let selection = select(&engine, &recipe, &options.recipe).await?;
-    let judge = selection.judge.clone();
-    let excess = reward_excess(&engine, &judge).await?;
-    let weighed = weigh(&recipe, selection, &excess)?;
+    let (engine, decided) = decide(&lake, &recipe, &options.recipe, &version).await?;
     failpoint::pass("curate:weighed");
 
     let mut shop = None;
@@ -127,19 +141,11 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
         Found::Same(manifest) => manifest.clone(),
         Found::Free => {
             let shop = shop.insert(Workshop::open(&options.output, &curation_id)?);
-            let made = Made {
-                recipe: &recipe,
-                curation_id: &curation_id,
-                version: &version,
-                judge,
-                weighed: &weighed,
-                excess,
-            };
-            fill(shop, &engine, made, progress)
-                .await
-                .inspect_err(|_| shop.discard())?
+            let filled = fill(shop, &engine, &recipe, &version, &decided, progress).await;
+            filled.map_err(|error| shop.leave(error))?
         }
     };
+    let weighed = &decided.weighed;
     let entry = Entry {
         curation_id: &curation_id,
         lake_version: version.version,
@@ -149,11 +155,12 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
         command: &options.command,
         counts: serde_json::json!({"rows": weighed.counts.rows, "groups": weighed.counts.groups}),
     };
-    let recorded = record(&options.lake, options.wait, &entry, &weighed.rows).await?;
+    let recorded = record(&options.lake, options.wait, &entry, &decided.rows).await?;
     if let Some(shop) = &shop {
         shop.publish()?;
     }
-    let mut report = report(&recipe, &weighed);
+    let mut report = report(&recipe, weighed);
+    report.repaired = decided.repair.map(|r| r.of());
     report.curation_id = curation_id;
     report.manifest = manifest;
     report.there_already = matches!(found, Found::Same(_));
@@ -162,31 +169,105 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
     Ok(report)
 }
 
+/// What the first pass decided.
+struct Decided {
+    judge: String,
+    excess: BTreeMap<String, Excess>,
+    repair: Option<RepairCounts>,
+    /// Its rows stand in `rows`, which readers and writers share.
+    weighed: Weighed,
+    rows: Arc<Vec<Row>>,
+}
+
+/// The first pass: which runs become rows, and with which weights.
+async fn decide(
+    lake: &Lake,
+    recipe: &Recipe,
+    path: &Path,
+    version: &LakeVersion,
+) -> CurateResult<(Engine, Decided)> {
+    let engine = Engine::open(lake, &At::Version(version.version)).await?;
+    let mut selection = select(&engine, recipe, path).await?;
+    let judge = selection.judge.clone();
+    let repair = repair(&engine, recipe, &mut selection).await?;
+    let excess = reward_excess(&engine, &judge).await?;
+    let mut weighed = weigh(recipe, selection, &excess)?;
+    let rows = Arc::new(std::mem::take(&mut weighed.rows));
+    let decided = Decided {
+        judge,
+        excess,
+        repair,
+        weighed,
+        rows,
+    };
+    Ok((engine, decided))
+}
+
 /// Writes everything; returns the manifest.
 async fn fill(
     shop: &Workshop,
     engine: &Engine,
-    made: Made<'_>,
+    recipe: &Recipe,
+    version: &LakeVersion,
+    decided: &Decided,
     progress: &dyn Progress,
 ) -> CurateResult<String> {
-    let (rows, arm) = (&made.weighed.rows, made.recipe.source.arm.as_str());
-    let mut chats = ChatCounts::default();
-    let mut payloads = Payloads::open(engine, rows, &mut chats.sanitised).await?;
-    let mut writer = ShardWriter::new(shop.path(), made.recipe)?;
-    for (at, row) in rows.iter().enumerate() {
-        let (parts, tools) = payloads.take(at).await?;
-        let chat = conversation(&parts, &mut chats);
-        writer.push(arm, row, &chat, &tools)?;
-        if progress.stop() {
-            return Err(CurateError::Interrupted);
-        }
-        progress.items(at as u64 + 1, rows.len() as u64);
+    let curation_id = recipe.curation_id(version.version);
+    let (rows, formats) = (&decided.rows, &recipe.output.formats);
+    let work = Work {
+        curation_id: curation_id.clone(),
+        fidelake: env!("CARGO_PKG_VERSION").to_owned(),
+        rows: rows.len(),
+    };
+    let journal = Journal::open(shop.path(), &work, formats)?;
+    let next = journal.next();
+    if next > 0 {
+        progress.say(&format!(
+            "{} finished shards are there already; going on at row {next} of {}",
+            journal.shards.len(),
+            rows.len()
+        ));
     }
-    let files = writer.finish()?;
-    let recipe = made.recipe;
-    let mut manifest = Manifest::of(made, chats, files);
-    shop.write("README.md", &card(recipe, &manifest))?;
-    (_, manifest.card_blake3) = hash_file(&shop.path().join("README.md"))?;
+    failpoint::pass("curate:journal_opened");
+    let mask = recipe.privacy.mask.mode();
+    let mut tools = Totals::default();
+    let payloads = Payloads::open(engine, rows, next, mask, &mut tools).await?;
+    let limits = Limits {
+        rows: recipe.output.rows_per_shard.unwrap_or(u64::MAX),
+        bytes: recipe.output.max_shard_bytes,
+    };
+    let arm = recipe.source.arm.as_str();
+    let maker = Maker::new(Arc::clone(rows), arm, mask, decided.weighed.gate);
+    let writer = Writer::new(formats, limits, journal);
+    let journal = job::write(payloads, maker, writer, next, progress).await?;
+    let mut files = Files::of(shop, journal)?;
+    failpoint::pass("curate:shards_named");
+    files.totals.add(&tools);
+    let made = Made {
+        recipe,
+        curation_id: &curation_id,
+        version,
+        judge: &decided.judge,
+        weighed: &decided.weighed,
+        excess: &decided.excess,
+        repair: decided.repair,
+    };
+    let mut manifest = Manifest::of(&made, &files);
+    match formats.as_slice() {
+        [only] => files.write(
+            shop,
+            "README.md".into(),
+            &card(recipe, &manifest, Some(*only)),
+        )?,
+        several => {
+            for format in several {
+                let path = format!("{}/README.md", format.name());
+                files.write(shop, path, &card(recipe, &manifest, Some(*format)))?;
+            }
+            files.write(shop, "README.md".into(), &card(recipe, &manifest, None))?;
+        }
+    }
+    manifest.beside = files.beside;
     let text = manifest.text();
     shop.write("manifest.json", &text)?;
     failpoint::pass("curate:written");
@@ -215,6 +296,8 @@ fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
         weight_moved: weighed.weight_moved,
         weight_scale: weighed.weight_scale,
         weight_by_source: weighed.weight_by_source.clone(),
+        repaired: None,
+        formats: recipe.output.formats.clone(),
         no_gate: no_gate(&gate),
         factors_left_out: gate.factors_left_out,
     }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, AsArray as _, Int32Array, Int64Array, StringArray};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Int32Array, Int64Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int32Type};
 use arrow::record_batch::RecordBatch;
@@ -16,13 +16,16 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionContext;
+use fidelake_core::mask::Mode;
 
+use super::calls::{CallGap, PARTS};
 use super::chat::{CallRow, MessageRow, ObservationRow, Parts};
 use super::error::{CurateError, CurateResult};
-use super::json::Sanitised;
-use super::read::{Batches, ints, longs, quoted, stream_in, text, texts};
+use super::privacy::mask_json;
+use super::read::{Batches, float, floats, ints, longs, quoted, stream_in, text, texts};
 use super::tools::tools;
 use super::weigh::Row;
+use super::write::Totals;
 use crate::engine::Engine;
 
 /// Rows of a batch: each may hold a whole answer, and sorting holds many.
@@ -31,34 +34,84 @@ const BATCH_ROWS: usize = 512;
 /// Memory for sorting; what does not fit goes to disk.
 const SORT_BYTES: usize = 512 << 20;
 
-/// The payloads of all rows, in order.
+const CALL_GAPS: &str = include_str!("../../queries/curate/call_gaps.sql");
+
+/// A row as the lake has it.
+pub(super) struct Raw {
+    pub(super) place: usize,
+    pub(super) parts: Parts,
+    pub(super) tools: Arc<str>,
+    /// The calls said to be right, as JSON.
+    pub(super) gold: Option<String>,
+    pub(super) gaps: Vec<CallGap>,
+}
+
+impl Raw {
+    /// Bytes of its texts, roughly.
+    pub(super) fn size(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let parts = &self.parts;
+        let messages: usize = parts.messages.iter().map(|m| text(&m.content)).sum();
+        let calls: usize = parts.calls.iter().map(|c| text(&c.arguments)).sum();
+        let answers = parts.observations.iter();
+        let answers: usize = answers
+            .map(|o| text(&o.content) + text(&o.structured))
+            .sum();
+        messages + calls + answers + text(&parts.task) + text(&self.gold)
+    }
+}
+
+/// What a run has beside its calls.
+#[derive(Default)]
+struct RunRow {
+    task: Option<String>,
+    catalog: Option<String>,
+    gold: Option<String>,
+}
+
+/// The payloads of the rows from a given one on, in order.
 pub(super) struct Payloads {
-    runs: Ordered<(Option<String>, Option<String>)>,
+    runs: Ordered<RunRow>,
     messages: Ordered<MessageRow>,
     calls: Ordered<CallRow>,
     observations: Ordered<ObservationRow>,
+    /// Answers of the real arm, of repaired rows.
+    repairs: Ordered<ObservationRow>,
+    gaps: Ordered<CallGap>,
     tools: HashMap<String, Arc<str>>,
     none: Arc<str>,
 }
 
 impl Payloads {
-    /// Begins to read. `sanitised` counts what was changed in tool schemas.
+    /// Begins to read at row `from`. `totals` counts what was changed in the tool
+    /// schemas of all rows.
     pub(super) async fn open(
         engine: &Engine,
         rows: &[Row],
-        sanitised: &mut Sanitised,
+        from: usize,
+        mask: Mode,
+        totals: &mut Totals,
     ) -> CurateResult<Self> {
         let place = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
-        let list = RecordBatch::try_from_iter([
+        let text_of = |value: fn(&Row) -> &str| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
+        };
+        let real = rows
+            .iter()
+            .map(|r| r.run.repair.as_ref().map(|r| &r.real_run));
+        let list = RecordBatch::try_from_iter_with_nullable([
+            ("run_id", text_of(|r| &r.run.run_id), false),
+            ("environment", text_of(|r| &r.run.environment), false),
+            ("trajectory_id", text_of(|r| &r.run.trajectory_id), false),
             (
-                "run_id",
-                Arc::new(StringArray::from_iter_values(
-                    rows.iter().map(|r| &r.run.run_id),
-                )) as _,
+                "real_run",
+                Arc::new(real.collect::<StringArray>()) as ArrayRef,
+                true,
             ),
             (
                 "place",
-                Arc::new(Int64Array::from_iter_values((0..rows.len()).map(place))) as _,
+                Arc::new(Int64Array::from_iter_values((0..rows.len()).map(place))) as ArrayRef,
+                false,
             ),
         ])?;
         let state = engine.context().state();
@@ -88,54 +141,79 @@ impl Payloads {
         environments.dedup();
         let environments: Vec<String> = environments.into_iter().map(quoted).collect();
         let environments = environments.join(", ");
-        let ordered = |columns: &str, table: &str, order: &str| {
+        let ordered = |columns: &str, table: &str, run: &str, order: &str| {
             format!(
                 "SELECT l.place, {columns} FROM curation_list AS l JOIN {table} AS t \
-                 ON t.run_id = l.run_id WHERE t.environment IN ({environments}) \
-                 ORDER BY l.place{order}"
+                 ON t.run_id = l.{run} WHERE t.environment IN ({environments}) \
+                 AND l.place >= {from} ORDER BY l.place{order}"
             )
         };
         let calls = ", t.turn, t.\"index\"";
-        let runs = ordered("t.task, t.catalog_hash", "runs", "");
+        let runs = ordered("t.task, t.catalog_hash, t.gold", "runs", "run_id", "");
         let messages = ordered(
             "t.role, t.content, t.content_kind, t.name, t.calls, t.result_turn, t.result_index",
             "messages",
+            "run_id",
             ", t.position",
         );
         let made = ordered(
             "t.turn, t.\"index\", t.call_id, t.name, t.requestor, t.arguments_raw, \
              t.arguments_status, t.call_status",
             "calls",
+            "run_id",
             calls,
         );
-        let seen = ordered(
-            "t.turn, t.\"index\", t.content, t.content_kind, t.structured_raw",
-            "observations",
-            calls,
-        );
+        let answers = "t.turn, t.\"index\", t.content, t.content_kind, t.structured_raw";
+        let seen = ordered(answers, "observations", "run_id", calls);
+        let repairs = ordered(answers, "observations", "real_run", calls);
+        let gaps = CALL_GAPS
+            .replace("$environments", &environments)
+            .replace("$from", &from.to_string());
+        let mut tools = tools(&context, &mut totals.chats.sanitised).await?;
+        for list in tools.values_mut() {
+            if let Some(masked) = mask_json(list, mask, &mut totals.masked) {
+                *list = masked.into();
+            }
+        }
         Ok(Self {
-            tools: tools(&context, sanitised).await?,
+            tools,
             runs: Ordered::new(stream_in(&context, &runs).await?, run_rows),
             messages: Ordered::new(stream_in(&context, &messages).await?, message_rows),
             calls: Ordered::new(stream_in(&context, &made).await?, call_rows),
             observations: Ordered::new(stream_in(&context, &seen).await?, observation_rows),
+            repairs: Ordered::new(stream_in(&context, &repairs).await?, observation_rows),
+            gaps: Ordered::new(stream_in(&context, &gaps).await?, gap_rows),
             none: "[]".into(),
         })
     }
 
     /// The payload of the row at `place`, which must grow from call to call.
-    pub(super) async fn take(&mut self, place: usize) -> CurateResult<(Parts, Arc<str>)> {
-        let place = i64::try_from(place).unwrap_or(i64::MAX);
-        let run = self.runs.take(place).await?.pop();
-        let (task, catalog) = run.unwrap_or_default();
-        let parts = Parts {
-            task,
-            messages: self.messages.take(place).await?,
-            calls: self.calls.take(place).await?,
-            observations: self.observations.take(place).await?,
+    pub(super) async fn take(&mut self, place: usize) -> CurateResult<Raw> {
+        let at = i64::try_from(place).unwrap_or(i64::MAX);
+        let run = self.runs.take(at).await?.pop().unwrap_or_default();
+        let mut parts = Parts {
+            task: run.task,
+            messages: self.messages.take(at).await?,
+            calls: self.calls.take(at).await?,
+            observations: self.observations.take(at).await?,
+            repaired: false,
         };
-        let tools = catalog.and_then(|hash| self.tools.get(&hash));
-        Ok((parts, Arc::clone(tools.unwrap_or(&self.none))))
+        let real = self.repairs.take(at).await?;
+        let mut gaps = self.gaps.take(at).await?;
+        if !real.is_empty() {
+            // These answers are the real world's: they have no gap.
+            parts.observations = real;
+            parts.repaired = true;
+            gaps.clear();
+        }
+        let tools = run.catalog.and_then(|hash| self.tools.get(&hash));
+        Ok(Raw {
+            place,
+            parts,
+            tools: Arc::clone(tools.unwrap_or(&self.none)),
+            gold: run.gold,
+            gaps,
+        })
     }
 }
 
@@ -177,11 +255,39 @@ impl<T> Ordered<T> {
     }
 }
 
-fn run_rows(batch: &RecordBatch) -> CurateResult<Vec<(Option<String>, Option<String>)>> {
+fn run_rows(batch: &RecordBatch) -> CurateResult<Vec<RunRow>> {
     let (task, catalog) = (texts(batch, "task")?, texts(batch, "catalog_hash")?);
-    Ok((0..batch.num_rows())
-        .map(|row| (text(&task, row), text(&catalog, row)))
-        .collect())
+    let gold = texts(batch, "gold")?;
+    let row = |row| RunRow {
+        task: text(&task, row),
+        catalog: text(&catalog, row),
+        gold: text(&gold, row),
+    };
+    Ok((0..batch.num_rows()).map(row).collect())
+}
+
+fn gap_rows(batch: &RecordBatch) -> CurateResult<Vec<CallGap>> {
+    let (turn, index) = (ints(batch, "turn")?, ints(batch, "index")?);
+    let cause = texts(batch, "cause")?;
+    let mut parts = Vec::with_capacity(PARTS.len());
+    for part in PARTS {
+        parts.push((
+            floats(batch, &format!("{part}_raw"))?,
+            floats(batch, &format!("{part}_reliability"))?,
+        ));
+    }
+    let row = |row: usize| {
+        let mut gap = CallGap {
+            place: (turn.value(row), index.value(row)),
+            explained: cause.value(row) == "state",
+            ..CallGap::default()
+        };
+        for (part, (raw, reliability)) in gap.parts.iter_mut().zip(&parts) {
+            *part = (float(raw, row), float(reliability, row));
+        }
+        gap
+    };
+    Ok((0..batch.num_rows()).map(row).collect())
 }
 
 fn message_rows(batch: &RecordBatch) -> CurateResult<Vec<MessageRow>> {

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
-use super::error::{CurateError, CurateResult};
-use super::shard::hash_file;
+use super::error::{CurateError, CurateResult, Kept};
+use super::folder_lock::FolderLock;
+use super::verify::{Known, differences};
+use super::write::finished;
 use crate::lake::failpoint;
 
 /// What stands where the shards should go.
@@ -17,21 +17,6 @@ pub(super) enum Found {
     Free,
     /// This very curation, whole; the text is its manifest.
     Same(String),
-}
-
-/// The parts of a manifest that tell one curation from another.
-#[derive(Deserialize)]
-struct Known {
-    curation_id: String,
-    files: Vec<KnownFile>,
-    card_blake3: String,
-}
-
-#[derive(Deserialize)]
-struct KnownFile {
-    path: String,
-    bytes: u64,
-    blake3: String,
 }
 
 /// Looks at the folder before any work is done.
@@ -57,34 +42,9 @@ pub(super) fn look(folder: &Path, curation_id: &str) -> CurateResult<Found> {
 
 fn same(folder: &Path, curation_id: &str) -> Option<String> {
     let text = fs::read_to_string(folder.join("manifest.json")).ok()?;
-    let known: Known = serde_json::from_str(&text).ok()?;
-    let whole = |file: &KnownFile| {
-        hash_file(&folder.join(&file.path))
-            .is_ok_and(|found| found == (file.bytes, file.blake3.clone()))
-    };
-    let card = hash_file(&folder.join("README.md")).is_ok_and(|found| found.1 == known.card_blake3);
-    let own = |path: &Path| {
-        path == Path::new("README.md")
-            || path == Path::new("manifest.json")
-            || known.files.iter().any(|file| path == Path::new(&file.path))
-    };
-    let same = known.curation_id == curation_id && known.files.iter().all(whole) && card;
-    (same && nothing_but(folder, Path::new(""), &own)).then_some(text)
-}
-
-/// Whether no other file stands in the folder.
-fn nothing_but(folder: &Path, below: &Path, own: &dyn Fn(&Path) -> bool) -> bool {
-    let Ok(mut entries) = fs::read_dir(folder.join(below)) else {
-        return false;
-    };
-    entries.all(|entry| {
-        let Ok(entry) = entry else { return false };
-        let path = below.join(entry.file_name());
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => nothing_but(folder, &path, own),
-            _ => own(&path),
-        }
-    })
+    let known = Known::read(&text).ok()?;
+    let same = known.curation_id == curation_id && differences(folder, &known).is_empty();
+    same.then_some(text)
 }
 
 /// The folder under construction.
@@ -92,25 +52,26 @@ fn nothing_but(folder: &Path, below: &Path, own: &dyn Fn(&Path) -> bool) -> bool
 pub(super) struct Workshop {
     path: PathBuf,
     folder: PathBuf,
+    _lock: FolderLock,
 }
 
 impl Workshop {
-    /// Makes it; what a killed command of the same curation left is removed first.
+    /// Makes it, or takes what a killed command of the same curation left.
     pub(super) fn open(folder: &Path, curation_id: &str) -> CurateResult<Self> {
         let folder = std::path::absolute(folder).map_err(|e| CurateError::io(folder, e))?;
         let parent = folder.parent().unwrap_or(&folder).to_owned();
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let short = curation_id.get(..12).unwrap_or(curation_id);
         let path = parent.join(format!(".{name}.curate-{short}.part"));
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(CurateError::io(&path, error));
-            }
-            _ => {}
-        }
+        fs::create_dir_all(&parent).map_err(|e| CurateError::io(&parent, e))?;
+        let lock = FolderLock::take(parent.join(format!(".{name}.curate.lock")), &folder)?;
         fs::create_dir_all(&path).map_err(|e| CurateError::io(&path, e))?;
         failpoint::pass("curate:workshop_made");
-        Ok(Self { path, folder })
+        Ok(Self {
+            path,
+            folder,
+            _lock: lock,
+        })
     }
 
     /// Where to write.
@@ -121,6 +82,9 @@ impl Workshop {
     /// A file of text.
     pub(super) fn write(&self, name: &str, text: &str) -> CurateResult<()> {
         let path = self.path.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|e| CurateError::io(folder, e))?;
+        }
         let write = || -> std::io::Result<()> {
             let mut file = fs::File::create(&path)?;
             std::io::Write::write_all(&mut file, text.as_bytes())?;
@@ -148,14 +112,31 @@ impl Workshop {
         Ok(())
     }
 
-    /// Removes it after an error.
-    pub(super) fn discard(&self) {
+    /// Removes it.
+    pub(super) fn remove(&self) {
         let _ = fs::remove_dir_all(&self.path);
+    }
+
+    /// After an error: finished shards wait for the next command where that can
+    /// help, all the rest is removed.
+    pub(super) fn leave(&self, error: CurateError) -> CurateError {
+        let shards = finished(&self.path);
+        let waits = matches!(error, CurateError::Interrupted | CurateError::DiskFull(_));
+        if !waits || shards == 0 {
+            self.remove();
+            return error;
+        }
+        let (path, kept) = (self.path.clone(), Kept { shards });
+        match error {
+            CurateError::DiskFull(file) => CurateError::DiskFullLater { file, path, kept },
+            _ => CurateError::Stopped { path, kept },
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::write::hash_file;
     use super::*;
 
     const ID: &str = "0123456789abcdef0123456789abcdef";
@@ -174,19 +155,32 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_is_removed_and_what_is_done_is_known() {
+    fn two_commands_do_not_write_one_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("out");
+        let first = Workshop::open(&folder, ID).unwrap();
+        let second = Workshop::open(&folder, "another curation");
+        let said = second.unwrap_err().to_string();
+        assert!(
+            said.contains("in use") && said.contains("process"),
+            "{said}"
+        );
+        drop(first);
+        Workshop::open(&folder, "another curation").unwrap();
+    }
+
+    #[test]
+    fn what_is_done_is_known() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("deep/out");
-        let left = Workshop::open(&folder, ID).unwrap();
-        left.write("old", "x").unwrap();
         let shop = Workshop::open(&folder, ID).unwrap();
-        assert!(!shop.path().join("old").exists());
         shop.write("a.txt", "one").unwrap();
         let (bytes, blake3) = hash_file(&shop.path().join("a.txt")).unwrap();
-        let file = serde_json::json!({"path": "a.txt", "bytes": bytes, "blake3": blake3});
+        let file = serde_json::json!({"path": "a.txt", "rows": 1, "format": "parquet", "split": "train", "bytes": bytes, "blake3": blake3});
         shop.write("README.md", "# card").unwrap();
-        let (_, card) = hash_file(&shop.path().join("README.md")).unwrap();
-        let manifest = serde_json::json!({"curation_id": ID, "files": [file], "card_blake3": card})
+        let (bytes, blake3) = hash_file(&shop.path().join("README.md")).unwrap();
+        let card = serde_json::json!({"path": "README.md", "bytes": bytes, "blake3": blake3});
+        let manifest = serde_json::json!({"curation_id": ID, "lake_version": 1, "recipe": "", "fidelake": "0", "files": [file], "beside": [card]})
             .to_string();
         shop.write("manifest.json", &manifest).unwrap();
         fs::create_dir_all(&folder).unwrap();

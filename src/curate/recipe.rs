@@ -9,13 +9,11 @@ use fidelake_core::json::key::{Key, KeyHasher};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::output_part::{OutputPart, PrivacyPart, RepairPart, output_part, repair_part};
 use super::recipe_file::{File, unknown};
 
-/// Bytes of a shard where the recipe does not say: what `datasets` writes.
-const MAX_SHARD_BYTES: u64 = 500_000_000;
-
 /// Changes when the same recipe and lake version give other rows.
-const ENGINE: &str = "curation-1";
+const ENGINE: &str = "curation-2";
 
 /// A mistake in a recipe.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +34,10 @@ pub struct Recipe {
     pub gate: GatePart,
     /// Whose rewards are compared with each other.
     pub groups: GroupsPart,
+    /// What is masked in what is written.
+    pub privacy: PrivacyPart,
+    /// Which answers are replaced by those of the real world.
+    pub repair: RepairPart,
     /// What is written.
     pub output: OutputPart,
 }
@@ -67,19 +69,6 @@ pub struct GroupsPart {
     pub by: GroupBy,
     /// Whether rollouts of several policies stand in one group.
     pub mix_policies: bool,
-}
-
-/// `[output]`
-#[derive(Clone, Debug)]
-pub struct OutputPart {
-    /// Most rows of a shard.
-    pub rows_per_shard: Option<u64>,
-    /// A shard ends when it has this size.
-    pub max_shard_bytes: u64,
-    /// License, as the Hugging Face hub names it.
-    pub license: Option<String>,
-    /// Name for people.
-    pub name: Option<String>,
 }
 
 /// Whose runs become rows.
@@ -196,28 +185,6 @@ impl Recipe {
             given => given.map(Spanned::into_inner),
         };
         let unknown = unknown(&file.gate).map_err(|(at, message)| wrong(Some(at), message))?;
-        let positive = |name: &str, given: &Option<Spanned<i64>>| {
-            let Some(given) = given else { return Ok(None) };
-            match u64::try_from(*given.get_ref()) {
-                Ok(number @ 1..) => Ok(Some(number)),
-                _ => {
-                    let message = format!(
-                        "{name} = {}: write a whole number from 1 on",
-                        given.get_ref()
-                    );
-                    Err(wrong(Some(given.span().start), message))
-                }
-            }
-        };
-        let line = |name: &str, given: Option<Spanned<String>>| {
-            let Some(given) = given else { return Ok(None) };
-            if given.get_ref().trim().is_empty() || given.get_ref().contains(['\n', '\r']) {
-                let message = format!("{name}: write one line of text, or leave it out");
-                return Err(wrong(Some(given.span().start), message));
-            }
-            Ok(Some(given.into_inner()))
-        };
-        let output = file.output;
         Ok(Self {
             source: SourcePart {
                 filter,
@@ -232,13 +199,10 @@ impl Recipe {
                 by: file.groups.by,
                 mix_policies: file.groups.mix_policies,
             },
-            output: OutputPart {
-                rows_per_shard: positive("rows_per_shard", &output.rows_per_shard)?,
-                max_shard_bytes: positive("max_shard_bytes", &output.max_shard_bytes)?
-                    .unwrap_or(MAX_SHARD_BYTES),
-                license: line("license", output.license)?,
-                name: line("name", output.name)?,
-            },
+            repair: repair_part(&file.repair, file.source.arm)
+                .map_err(|(at, message)| wrong(Some(at), message))?,
+            privacy: file.privacy,
+            output: output_part(file.output).map_err(|(at, message)| wrong(Some(at), message))?,
             text: text.to_owned(),
         })
     }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::output_part::{OutputFile, PrivacyPart, RepairFile};
 use super::recipe::{Arm, GateKind, GroupBy, Unknown};
 
 #[derive(Deserialize)]
@@ -15,6 +16,10 @@ pub(super) struct File {
     pub(super) gate: GateFile,
     #[serde(default)]
     pub(super) groups: GroupsFile,
+    #[serde(default)]
+    pub(super) privacy: PrivacyPart,
+    #[serde(default)]
+    pub(super) repair: RepairFile,
     #[serde(default)]
     pub(super) output: OutputFile,
 }
@@ -52,15 +57,6 @@ pub(super) struct GroupsFile {
     pub(super) by: GroupBy,
     #[serde(default)]
     pub(super) mix_policies: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct OutputFile {
-    pub(super) rows_per_shard: Option<Spanned<i64>>,
-    pub(super) max_shard_bytes: Option<Spanned<i64>>,
-    pub(super) license: Option<Spanned<String>>,
-    pub(super) name: Option<Spanned<String>>,
 }
 
 /// What the keys `unknown` and `unknown_weight` mean together; a mistake with its place.

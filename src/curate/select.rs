@@ -11,6 +11,7 @@ use super::error::{CurateError, CurateResult};
 use super::read::{count, float, floats, ints, longs, quoted, stream, text, texts};
 use super::recipe::{GroupBy, Recipe};
 use super::region::{FACTORS, PerFactor, Regions};
+use super::repair::Repair;
 use crate::engine::{Engine, EngineError};
 
 /// How many runs each rule left.
@@ -52,6 +53,8 @@ pub(super) struct Candidate {
     pub(super) group: String,
     pub(super) reward: f64,
     pub(super) profile: Option<Profile>,
+    /// Set where its answers are replaced by those of the real world.
+    pub(super) repair: Option<Box<Repair>>,
 }
 
 /// The newest profile of its trajectory.
@@ -298,6 +301,7 @@ async fn candidates(
                 group,
                 reward: reward.value(row),
                 profile,
+                repair: None,
             });
         }
     }

@@ -13,6 +13,7 @@ use super::error::{CurateError, CurateResult};
 use super::fidelity::{Judged, KAPPA, gate, judge};
 use super::recipe::{Arm, Recipe, Unknown};
 use super::select::{Candidate, Counts, Excess, Selection};
+use super::split::Split;
 
 /// A row of the shards, without its payload.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(super) struct Row {
     pub(super) reward_corrected: Option<f64>,
     pub(super) group: GroupFigures,
     pub(super) advantages: Advantages,
+    /// Which part of the data set it belongs to.
+    pub(super) split: Split,
 }
 
 /// What all rows of a group share.
@@ -104,7 +107,9 @@ pub(super) fn weigh(
                 continue;
             }
         };
-        let excess = if real {
+        // The reward of a repaired run may be that of the real world.
+        let real_reward = run.repair.as_ref().is_some_and(|r| r.real_reward);
+        let excess = if real || real_reward {
             Some(0.0)
         } else {
             excess.get(&*run.environment).map(|e| e.mean)
@@ -122,6 +127,7 @@ pub(super) fn weigh(
                 ..Advantages::default()
             },
             run,
+            split: Split::Train,
         });
     }
     if rows.is_empty() {

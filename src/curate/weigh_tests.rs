@@ -22,6 +22,7 @@ impl Row {
             reward_corrected: None,
             group: GroupFigures::default(),
             advantages: Advantages::default(),
+            split: Split::Train,
         }
     }
 }
