@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::chat::ChatCounts;
 use super::fidelity::KAPPA;
 use super::manifest_files::{Beside, Files, ShardFile};
+use super::predicted::Check;
 use super::privacy::MaskCounts;
 use super::recipe::{GateKind, Recipe, Unknown};
 use super::region::FACTORS;
@@ -37,6 +38,8 @@ pub(super) struct Manifest {
     pub(super) weight_scale: Option<f64>,
     weight_by_profile_source: BTreeMap<&'static str, f64>,
     rows_by_profile_source: BTreeMap<&'static str, u64>,
+    /// Predicted gaps beside measured ones, each from the calls of other tasks.
+    predictions_held_back: BTreeMap<&'static str, Check>,
     advantage_epsilon: f64,
     reward_excess: BTreeMap<String, Excess>,
     conversations: ChatCounts,
@@ -97,6 +100,7 @@ impl Manifest {
             weight_scale: weighed.weight_scale,
             weight_by_profile_source: weighed.weight_by_source.clone(),
             rows_by_profile_source: weighed.rows_by_source.clone(),
+            predictions_held_back: weighed.predictions.clone(),
             advantage_epsilon: EPSILON,
             reward_excess: made.excess.clone(),
             conversations: files.totals.chats,

@@ -19,6 +19,7 @@ mod message;
 mod output_part;
 mod payload;
 mod place;
+mod predicted;
 mod privacy;
 mod read;
 mod recipe;
@@ -49,6 +50,7 @@ use manifest::{Made, Manifest, card, gate_figures, no_gate};
 use manifest_files::Files;
 use payload::Payloads;
 use place::{Found, Workshop, look};
+use predicted::Predicted;
 use record::{Entry, record};
 use repair::{RepairCounts, repair};
 use select::{Excess, reward_excess, select};
@@ -191,7 +193,8 @@ async fn decide(
     let judge = selection.judge.clone();
     let repair = repair(&engine, recipe, &mut selection).await?;
     let excess = reward_excess(&engine, &judge).await?;
-    let mut weighed = weigh(recipe, selection, &excess)?;
+    let predicted = Predicted::of(&engine, recipe, &selection.candidates).await?;
+    let mut weighed = weigh(recipe, selection, &excess, &predicted)?;
     let rows = Arc::new(std::mem::take(&mut weighed.rows));
     let decided = Decided {
         judge,

@@ -11,6 +11,7 @@ use fidelake_core::stats::ExactSum;
 
 use super::error::{CurateError, CurateResult};
 use super::fidelity::{Judged, KAPPA, gate, judge};
+use super::predicted::{Check, Predicted};
 use super::recipe::{Arm, Recipe, Unknown};
 use super::select::{Candidate, Counts, Excess, Selection};
 use super::split::Split;
@@ -55,6 +56,8 @@ pub(super) struct Weighed {
     /// Share of all weight by `profile_source`.
     pub(super) weight_by_source: BTreeMap<&'static str, f64>,
     pub(super) rows_by_source: BTreeMap<&'static str, u64>,
+    /// How near the predictions came where they could be checked.
+    pub(super) predictions: BTreeMap<&'static str, Check>,
 }
 
 /// Gives every candidate its weight and its advantages.
@@ -62,6 +65,7 @@ pub(super) fn weigh(
     recipe: &Recipe,
     selection: Selection,
     excess: &BTreeMap<String, Excess>,
+    predicted: &Predicted,
 ) -> CurateResult<Weighed> {
     let Selection {
         mut counts,
@@ -86,6 +90,10 @@ pub(super) fn weigh(
             let expected = expectations
                 .entry(std::sync::Arc::clone(&run.environment))
                 .or_insert_with(|| regions.expected(&run.environment));
+            let mut expected = *expected;
+            if let Some(expected) = &mut expected {
+                predicted.refine(run, expected);
+            }
             judge(run, expected.as_ref())
         })
         .collect();
@@ -150,6 +158,7 @@ pub(super) fn weigh(
         counts,
         gate,
         gate_trajectories,
+        predictions: predicted.checks(),
     })
 }
 

@@ -8,6 +8,7 @@ use fidelake_core::stats::quantile;
 use super::super::region::{PerFactor, Regions};
 use super::super::select::Profile;
 use super::*;
+use crate::curate::predicted::Predicted;
 
 impl Row {
     /// Any row.
@@ -75,7 +76,12 @@ fn weighed(recipe: &str, candidates: Vec<Candidate>) -> CurateResult<Weighed> {
         mean: 0.25,
         trajectories: 3,
     };
-    weigh(&recipe, selection, &[("e".to_owned(), excess)].into())
+    weigh(
+        &recipe,
+        selection,
+        &[("e".to_owned(), excess)].into(),
+        &Predicted::default(),
+    )
 }
 
 #[test]

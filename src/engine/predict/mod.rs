@@ -20,7 +20,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
 use arrow::error::ArrowError;
 
-pub use held_back::{HeldBack, PREDICTED};
+pub use held_back::{HeldBack, Nearness, PREDICTED};
 use regions::{FOLDS, Means, PARTS, Region, Regions, Sums};
 
 use super::error::EngineResult;
@@ -48,10 +48,10 @@ impl Predictions {
         self.runs.get(run_id)
     }
 
-    /// How good the predictions were for measured trajectories of an environment.
-    #[must_use]
-    pub fn held_back(&self, environment: &str) -> Option<&HeldBack> {
-        self.held_back.get(environment)
+    /// How good the predictions were for measured trajectories, by environment.
+    pub fn environments(&self) -> impl Iterator<Item = (&str, &HeldBack)> {
+        let checks = self.held_back.iter();
+        checks.map(|(name, check)| (name.as_str(), check))
     }
 
     /// The same over the whole lake.

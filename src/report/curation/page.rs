@@ -45,6 +45,7 @@ pub fn page(curation: &Curation) -> String {
                     (table(&[("runs".to_owned(), curation.runs)], Kind::Means, 0))
                     p.note { "The last number is what the weights are worth: so many runs of equal weight." }
                     @for part in &curation.parts { (section(part)) }
+                    (checks(curation))
                     (rules(curation))
                     h2 { "Recipe" }
                     pre tabindex="0" { code { (curation.recipe) } }
@@ -141,6 +142,46 @@ fn table(lines: &[(String, super::Ways)], kind: Kind, digits: usize) -> Markup {
             tbody {
                 @for (label, values) in lines {
                     tr { th scope="row" { (label) } @for value in values { td { (show(*value)) } } }
+                }
+            }
+        }
+    }
+}
+
+/// How good the predictions are that part of the weight stands on.
+fn checks(curation: &Curation) -> Markup {
+    let checks = curation.manifest["predictions_held_back"].as_object();
+    let Some(checks) = checks.filter(|checks| !checks.is_empty()) else {
+        return html! {};
+    };
+    let number = |value: &serde_json::Value| {
+        let value = value.as_f64();
+        value.map_or_else(|| "-".to_owned(), |x| format!("{x:.4}"))
+    };
+    html! {
+        h2 { "Predictions, checked" }
+        p.note {
+            "Gaps of trajectories that ran on both arms, each predicted from the calls of other tasks only. \
+             Beside it the error of taking the mean of all of them."
+        }
+        table {
+            thead {
+                tr {
+                    th scope="col" { }
+                    @for name in ["trajectories", "mean error", "of the mean", "bias", "spread", "correlation"] {
+                        th scope="col" { (name) }
+                    }
+                }
+            }
+            tbody {
+                @for (name, check) in checks {
+                    tr {
+                        th scope="row" { (name) }
+                        td { (check["trajectories"]) }
+                        @for name in ["mean_error", "mean_error_of_mean", "bias", "spread", "correlation"] {
+                            td { (number(&check[name])) }
+                        }
+                    }
                 }
             }
         }
