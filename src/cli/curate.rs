@@ -1,6 +1,6 @@
 //! `fidelake curate`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::printer::{ITEMS, Meter, Printer};
 use super::{AtArgs, Global, Status};
-use crate::curate::{Options, Report, curate};
+use crate::curate::{Explanation, Options, Report, curate, explain};
 use crate::report::OutputFormat;
 
 /// Make training shards with fidelity weights.
@@ -22,8 +22,11 @@ pub(crate) struct CurateArgs {
     #[arg(value_name = "RECIPE.toml")]
     recipe: PathBuf,
     /// New or empty folder for the shards
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "explain")]
+    out: Option<PathBuf>,
+    /// Say what every rule would leave and what would weigh how much; write nothing
+    #[arg(long, conflicts_with = "out")]
+    explain: bool,
     #[command(flatten)]
     at: AtArgs,
 }
@@ -33,30 +36,37 @@ pub(crate) async fn run(
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
+    let out = args.out.clone().unwrap_or_default();
     let options = Options {
         lake: global.lake.clone(),
         at: args.at.resolve()?,
         recipe: args.recipe.clone(),
-        output: args.out.clone(),
+        output: out.clone(),
         command: format!(
             "fidelake curate {} --out {}",
             args.recipe.display(),
-            args.out.display()
+            out.display()
         ),
         wait: global.wait(),
     };
+    if args.explain {
+        let explained = explain(&options).await?;
+        print_plan(&explained, printer)?;
+        talk_rules(&explained.report, printer);
+        return Ok(Status::Done);
+    }
     let meter = Meter::start(printer, ITEMS);
     let report = curate(&options, &meter).await;
     meter.finish();
     let report = report?;
-    print(&report, args, printer)?;
-    talk(&report, args, printer);
+    print(&report, &out, printer)?;
+    talk(&report, &out, printer);
     Ok(Status::Done)
 }
 
-fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Result<()> {
+fn print(report: &Report, out: &Path, printer: &Printer) -> anyhow::Result<()> {
     match printer.format() {
-        OutputFormat::Table => printer.data(&table(report, args))?,
+        OutputFormat::Table => printer.data(&table(report, Some(out)))?,
         OutputFormat::Json => printer.data(report.manifest.trim_end())?,
         OutputFormat::Ndjson => {
             let value: serde_json::Value = serde_json::from_str(&report.manifest)?;
@@ -70,7 +80,7 @@ fn print(report: &Report, args: &CurateArgs, printer: &Printer) -> anyhow::Resul
     Ok(())
 }
 
-fn table(report: &Report, args: &CurateArgs) -> String {
+fn table(report: &Report, out: Option<&Path>) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let gate = match report.constants {
         Some((alpha, beta)) => format!("{}, alpha {alpha:.3}, beta {beta:.4}", report.gate),
@@ -80,7 +90,7 @@ fn table(report: &Report, args: &CurateArgs) -> String {
     let sources: Vec<String> = sources
         .map(|(source, share)| format!("{} {source}", percent(*share)))
         .collect();
-    let lines = [
+    let mut lines = vec![
         ("rows", report.rows.to_string()),
         (
             "groups",
@@ -102,14 +112,84 @@ fn table(report: &Report, args: &CurateArgs) -> String {
                 .map_or("unknown".into(), |scale| format!("{scale:.4}")),
         ),
         ("lake version", report.lake_version.to_string()),
-        ("shards", args.out.join("data").display().to_string()),
     ];
-    let lines = lines.map(|(name, value)| format!("{name:<17}{value}"));
-    lines.join("\n")
+    if let Some(out) = out {
+        lines.push(("shards", out.join("data").display().to_string()));
+    }
+    let lines = lines
+        .into_iter()
+        .map(|(name, value)| format!("{name:<17}{value}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What people must know, and what to type next.
-fn talk(report: &Report, args: &CurateArgs, printer: &Printer) {
+/// The plan with the runs before and after every rule, then what would come of it.
+fn print_plan(explained: &Explanation, printer: &Printer) -> anyhow::Result<()> {
+    let report = &explained.report;
+    match printer.format() {
+        OutputFormat::Table => {}
+        OutputFormat::Json => {
+            printer.data(&serde_json::to_string_pretty(&explained.json)?)?;
+            return Ok(());
+        }
+        OutputFormat::Ndjson => return Ok(printer.data(&explained.json.to_string())?),
+        OutputFormat::Csv | OutputFormat::Parquet => return Ok(printer.batch(&rules(report)?)?),
+    }
+    let mut lines = vec![format!(
+        "{:<32}{:>10}{:>10}{:>10}  ",
+        "rule", "runs in", "out", "kept"
+    )];
+    for (rule, before, after, note) in &report.rules {
+        let line = format!(
+            "{rule:<32}{before:>10}{:>10}{after:>10}  {note}",
+            before - after
+        );
+        lines.push(line.trim_end().to_owned());
+    }
+    lines[0] = lines[0].trim_end().to_owned();
+    lines.push(String::new());
+    lines.push(table(report, None));
+    lines.push(format!("{:<17}{}", "rewards", explained.judge));
+    if explained.splits.len() > 1 {
+        let splits = explained
+            .splits
+            .iter()
+            .map(|(name, rows)| format!("{rows} {name}"));
+        lines.push(format!(
+            "{:<17}{}",
+            "split",
+            splits.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    for (at, stratum) in explained.strata.iter().enumerate() {
+        let name = if at == 0 { "difficulty" } else { "" };
+        lines.push(format!("{name:<17}{stratum}"));
+    }
+    printer.data(&lines.join("\n"))?;
+    printer.say("nothing was written; `fidelake curate RECIPE.toml --out DIR` writes the shards");
+    Ok(())
+}
+
+fn rules(report: &Report) -> anyhow::Result<RecordBatch> {
+    let whole = |of: &dyn Fn(&(String, u64, u64, String)) -> u64| -> ArrayRef {
+        let values = report
+            .rules
+            .iter()
+            .map(|rule| i64::try_from(of(rule)).unwrap_or(i64::MAX));
+        Arc::new(Int64Array::from_iter_values(values))
+    };
+    let text = |of: &dyn Fn(&(String, u64, u64, String)) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(report.rules.iter().map(of)))
+    };
+    Ok(RecordBatch::try_from_iter([
+        ("rule", text(&|rule| rule.0.clone())),
+        ("runs_in", whole(&|rule| rule.1)),
+        ("runs_out", whole(&|rule| rule.2)),
+        ("note", text(&|rule| rule.3.clone())),
+    ])?)
+}
+
+/// What people must know of the rules, whether shards are written or not.
+fn talk_rules(report: &Report, printer: &Printer) {
     for (rule, runs) in report.left_out.iter().filter(|(_, runs)| *runs > 0) {
         printer.say(&format!("{runs} runs were left out {rule}"));
     }
@@ -127,6 +207,14 @@ fn talk(report: &Report, args: &CurateArgs, printer: &Printer) {
             "every group is degenerate, so every advantage is 0: groups need rollouts with different rewards; see [groups] in docs/recipe.md",
         );
     }
+    for warning in &report.warnings {
+        printer.say(warning);
+    }
+}
+
+/// What people must know, and what to type next.
+fn talk(report: &Report, out: &Path, printer: &Printer) {
+    talk_rules(report, printer);
     let manifest: serde_json::Value = serde_json::from_str(&report.manifest).unwrap_or_default();
     if let Some(rows @ 1..) = manifest["conversations"]["without_prompt"].as_u64() {
         printer.say(&format!(
@@ -139,7 +227,7 @@ fn talk(report: &Report, args: &CurateArgs, printer: &Printer) {
     if report.recorded.is_none() {
         printer.say("the lake has this curation already; nothing was recorded");
     }
-    let shards = args.out.join("data").join("*.parquet");
+    let shards = out.join("data").join("*.parquet");
     printer.say(&format!(
         "next: python -c \"import datasets; print(datasets.load_dataset('parquet', data_files='{}', split='train'))\"",
         shards.display()

@@ -148,6 +148,43 @@ pub(super) const COLUMNS: &[Spec] = &[
         false,
         "measured, mixed, predicted, unknown, or real",
     ),
+    (
+        "gate_weight",
+        NUMBER,
+        false,
+        "g: what the gate alone says; fidelity_weight = v g c_b / scale with the joint gate, else g",
+    ),
+    (
+        "feasible",
+        FLAG,
+        false,
+        "v: false if the real world failed at these actions for a cause of its own",
+    ),
+    (
+        "difficulty_factor",
+        NUMBER,
+        false,
+        "c_b: gives its stratum of difficulty its share back; 1 without the joint gate",
+    ),
+    (
+        "pass_rate",
+        NUMBER,
+        true,
+        "Smoothed pass rate of the task, of real runs where there are any; null: unknown",
+    ),
+    (
+        "pass_at_k",
+        NUMBER,
+        true,
+        "Probability that one of k runs solves the task, unbiased; k in the recipe, 4 if not said; null: fewer runs",
+    ),
+    (
+        "pass_hat_k",
+        NUMBER,
+        true,
+        "Probability that all of k runs solve the task (pass^k)",
+    ),
+    ("split", TEXT, false, "train, validation or test"),
 ];
 
 /// The one schema of all shards. It carries the footer key as well, because

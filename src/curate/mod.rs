@@ -6,40 +6,57 @@
 //! the shards. Everything but the recorded time is a function of the recipe and
 //! the lake version.
 
+mod calibrate;
 mod chat;
+mod choose;
 mod columns;
+mod decide;
+mod difficulty;
 mod error;
+mod explain;
 mod fidelity;
+mod holdout;
 mod json;
+mod leak;
+mod ledger;
 mod manifest;
 mod payload;
 mod place;
 mod read;
 mod recipe;
 mod recipe_file;
+mod recipe_rules;
 mod record;
 mod region;
+mod rewards;
+mod rule_figures;
 mod select;
+mod sequence;
 mod shard;
+mod split;
 mod tools;
 mod weigh;
+mod why;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub use error::{CurateError, CurateResult};
+pub use explain::{Explanation, explain};
 pub use recipe::{Recipe, RecipeError};
 pub use record::pinned_versions;
+pub use why::{Asked, Fate, Why, why};
 
 use chat::{ChatCounts, conversation};
+use decide::{Decided, Question, decide};
+use ledger::Ledger;
 use manifest::{Made, Manifest, card, gate_figures, no_gate};
 use payload::Payloads;
 use place::{Found, Workshop, look};
 use record::{Entry, record};
-use select::{reward_excess, select};
 use shard::{ShardWriter, hash_file};
-use weigh::{Weighed, weigh};
+use weigh::Weighed;
 
 use crate::engine::Engine;
 use crate::import::Progress;
@@ -81,6 +98,10 @@ pub struct Report {
     pub degenerate_groups: u64,
     /// Runs that the rules left out, with the rule's name.
     pub left_out: Vec<(&'static str, u64)>,
+    /// Every rule: runs before and after it, and what else is to be said of it.
+    pub rules: Vec<(String, u64, u64, String)>,
+    /// What people must know of the rewards and the gate.
+    pub warnings: Vec<String>,
     /// The gate that came out.
     pub gate: &'static str,
     /// Slope and threshold of the gate.
@@ -103,21 +124,25 @@ pub struct Report {
 /// If the recipe has a mistake, the folder is not empty, no row is left, or
 /// something cannot be read or written. Nothing stands in the folder then.
 pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<Report> {
-    let text = std::fs::read_to_string(&options.recipe)
-        .map_err(|e| CurateError::io(&options.recipe, e))?;
-    let recipe = Recipe::parse(&options.recipe, &text)?;
-    let lake = Lake::open(&options.lake)?;
-    let version = inputs_version(&lake, &options.at)?;
-    let curation_id = recipe.curation_id(version.version);
-    refuse_unfinished(&lake, &curation_id)?;
+    let question = Question::read(&options.lake, &options.recipe, &options.at)?;
+    let Question {
+        recipe,
+        lake,
+        version,
+        curation_id,
+        ..
+    } = &question;
+    let curation_id = curation_id.clone();
+    refuse_unfinished(lake, &curation_id)?;
     let found = look(&options.output, &curation_id)?;
     failpoint::pass("curate:begun");
 
-    let engine = Engine::open(&lake, &At::Version(version.version)).await?;
-    let selection = select(&engine, &recipe, &options.recipe).await?;
-    let judge = selection.judge.clone();
-    let excess = reward_excess(&engine, &judge).await?;
-    let weighed = weigh(&recipe, selection, &excess)?;
+    let engine = Engine::open(lake, &At::Version(version.version)).await?;
+    let Decided {
+        judge,
+        excess,
+        weighed,
+    } = decide(&engine, &question, &mut Ledger::default()).await?;
     failpoint::pass("curate:weighed");
 
     let mut shop = None;
@@ -126,12 +151,13 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
         Found::Free => {
             let shop = shop.insert(Workshop::open(&options.output, &curation_id)?);
             let made = Made {
-                recipe: &recipe,
+                recipe,
                 curation_id: &curation_id,
-                version: &version,
+                version,
                 judge,
                 weighed: &weighed,
                 excess,
+                holdouts: question.holdout_figures(),
             };
             fill(shop, &engine, made, progress)
                 .await
@@ -151,7 +177,7 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
     if let Some(shop) = &shop {
         shop.publish()?;
     }
-    let mut report = report(&recipe, &weighed);
+    let mut report = report(recipe, &weighed);
     report.manifest = manifest;
     report.there_already = matches!(found, Found::Same(_));
     report.lake_version = version.version;
@@ -206,6 +232,19 @@ fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
             ("with a reward that is no number", counts.reward_not_finite),
             ("by unknown = \"drop\"", counts.dropped_unknown),
         ],
+        rules: counts
+            .rules
+            .iter()
+            .map(|rule| {
+                (
+                    rule.rule.clone(),
+                    rule.runs_in,
+                    rule.runs_out,
+                    rule.note.clone(),
+                )
+            })
+            .collect(),
+        warnings: rule_figures::warnings(weighed),
         gate: gate.kind,
         constants: gate.alpha.zip(gate.beta),
         weight_moved: weighed.weight_moved,

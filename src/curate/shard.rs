@@ -117,6 +117,13 @@ impl ShardWriter {
             .float64(Some(group.effective_size))
             .boolean(Some(group.degenerate))
             .text(row.source)
+            .float64(Some(row.gate_weight))
+            .boolean(Some(run.figures.feasible))
+            .float64(Some(row.difficulty_factor))
+            .float64(run.figures.pass_rate)
+            .float64(run.figures.pass_at_k)
+            .float64(run.figures.pass_hat_k)
+            .text(row.split.as_str())
             .end_row();
         self.payload += chat.prompt.len() + chat.messages.len() + tools.len();
         let open = self.open.as_ref().map_or(0, |open| open.rows);
