@@ -1,5 +1,5 @@
 -- For every row whose simulated answers might be replaced: the first run of the real arm, and how far its calls
--- are the calls of the row. Reads: $judge, curation_low(place, run_id, environment, trajectory_id).
+-- are the calls of the row. Reads: curation_low(place, run_id, environment, trajectory_id), curation_rewards(run_id, reward).
 WITH first AS (
     SELECT environment, trajectory_id, min(repeat) AS repeat
     FROM runs
@@ -14,12 +14,6 @@ pairs AS (
       ON r.environment = l.environment AND r.trajectory_id = l.trajectory_id
      AND r.repeat = f.repeat AND r.arm = 'real'
     JOIN runs AS s ON s.run_id = l.run_id
-),
-judged AS (
-    SELECT run_id, exact_mean(reward) AS reward
-    FROM verdicts
-    WHERE judge = $judge AND reward IS NOT NULL
-    GROUP BY run_id
 ),
 sim_calls AS (
     SELECT p.place, p.run_id, p.real_run, p.as_many, c.turn, c."index", c.call_key
@@ -41,6 +35,6 @@ FROM sim_calls AS s
 LEFT JOIN calls AS c ON c.run_id = s.real_run AND c.turn = s.turn AND c."index" = s."index"
 LEFT JOIN observations AS o ON o.run_id = s.real_run AND o.turn = s.turn AND o."index" = s."index"
 LEFT JOIN observations AS x ON x.run_id = s.run_id AND x.turn = s.turn AND x."index" = s."index"
-LEFT JOIN judged AS j ON j.run_id = s.real_run
+LEFT JOIN curation_rewards AS j ON j.run_id = s.real_run
 GROUP BY s.place, s.real_run
 ORDER BY s.place

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::printer::{ITEMS, Meter, Printer};
 use super::{AtArgs, Global, Status};
-use crate::curate::{Format, Options, Report, Verified, curate, verify};
+use crate::curate::{Explanation, Format, Options, Report, Verified, curate, explain, verify};
 use crate::lake::Lake;
 use crate::report::{OutputFormat, draw_curation, load_curation};
 
@@ -27,13 +27,16 @@ pub(crate) struct CurateArgs {
     #[arg(value_name = "RECIPE.toml", required_unless_present = "verify")]
     recipe: Option<PathBuf>,
     /// New or empty folder for the shards
-    #[arg(long, value_name = "DIR", required_unless_present = "verify")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["verify", "explain"])]
     out: Option<PathBuf>,
+    /// Say what every rule would leave and what would weigh how much; write nothing
+    #[arg(long, conflicts_with_all = ["out", "report"])]
+    explain: bool,
     /// Also write a page that shows what the recipe did to the data
     #[arg(long, value_name = "FILE.html", conflicts_with = "verify")]
     report: Option<PathBuf>,
     /// Check a folder of shards against its manifest and the lake; exit status 3 if it differs
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "out", "version", "at"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "out", "explain", "version", "at"])]
     verify: Option<PathBuf>,
     /// With --verify: make the shards again and compare the bytes, too
     #[arg(long, requires = "verify")]
@@ -50,9 +53,10 @@ pub(crate) async fn run(
     if let Some(folder) = &args.verify {
         return check(folder, args.again, global, printer).await;
     }
-    let (Some(recipe), Some(out)) = (&args.recipe, &args.out) else {
-        anyhow::bail!("name a recipe and --out DIR");
+    let Some(recipe) = &args.recipe else {
+        anyhow::bail!("name a recipe");
     };
+    let out = args.out.clone().unwrap_or_default();
     let options = Options {
         lake: global.lake.clone(),
         at: args.at.resolve()?,
@@ -65,6 +69,12 @@ pub(crate) async fn run(
         ),
         wait: global.wait(),
     };
+    if args.explain {
+        let explained = explain(&options).await?;
+        print_plan(&explained, printer)?;
+        talk_rules(&explained.report, printer);
+        return Ok(Status::Done);
+    }
     let meter = Meter::start(printer, ITEMS);
     let report = curate(&options, &meter).await;
     meter.finish();
@@ -79,8 +89,8 @@ pub(crate) async fn run(
             super::report::write(&curation, page, printer)?;
         }
     }
-    print(&report, out, printer)?;
-    talk(&report, out, printer);
+    print(&report, &out, printer)?;
+    talk(&report, &out, printer);
     Ok(Status::Done)
 }
 
@@ -134,7 +144,7 @@ fn verified_table(verified: &Verified) -> String {
 
 fn print(report: &Report, out: &Path, printer: &Printer) -> anyhow::Result<()> {
     match printer.format() {
-        OutputFormat::Table => printer.data(&table(report, out))?,
+        OutputFormat::Table => printer.data(&table(report, Some(out)))?,
         OutputFormat::Json => printer.data(report.manifest.trim_end())?,
         OutputFormat::Ndjson => {
             let value: serde_json::Value = serde_json::from_str(&report.manifest)?;
@@ -148,7 +158,7 @@ fn print(report: &Report, out: &Path, printer: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(report: &Report, out: &Path) -> String {
+fn table(report: &Report, out: Option<&Path>) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let gate = match report.constants {
         Some((alpha, beta)) => format!("{}, alpha {alpha:.3}, beta {beta:.4}", report.gate),
@@ -158,15 +168,7 @@ fn table(report: &Report, out: &Path) -> String {
     let sources: Vec<String> = sources
         .map(|(source, share)| format!("{} {source}", percent(*share)))
         .collect();
-    let shards = match report.formats.as_slice() {
-        [Format::Mds] => out.display().to_string(),
-        [_] => out.join("data").display().to_string(),
-        several => {
-            let names: Vec<&str> = several.iter().map(|f| f.name()).collect();
-            format!("{}: {}", out.display(), names.join(", "))
-        }
-    };
-    let lines = [
+    let mut lines = vec![
         ("rows", report.rows.to_string()),
         (
             "groups",
@@ -188,14 +190,96 @@ fn table(report: &Report, out: &Path) -> String {
                 .map_or("unknown".into(), |scale| format!("{scale:.4}")),
         ),
         ("lake version", report.lake_version.to_string()),
-        ("shards", shards),
     ];
-    let lines = lines.map(|(name, value)| format!("{name:<17}{value}"));
-    lines.join("\n")
+    if let Some(out) = out {
+        lines.push(("shards", shards(report, out)));
+    }
+    let lines = lines
+        .into_iter()
+        .map(|(name, value)| format!("{name:<17}{value}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What people must know, and what to type next.
-fn talk(report: &Report, out: &Path, printer: &Printer) {
+/// Where the shards are, and in which formats.
+fn shards(report: &Report, out: &Path) -> String {
+    match report.formats.as_slice() {
+        [Format::Mds] => out.display().to_string(),
+        [_] => out.join("data").display().to_string(),
+        several => {
+            let names: Vec<&str> = several.iter().map(|f| f.name()).collect();
+            format!("{}: {}", out.display(), names.join(", "))
+        }
+    }
+}
+
+/// The plan with the runs before and after every rule, then what would come of it.
+fn print_plan(explained: &Explanation, printer: &Printer) -> anyhow::Result<()> {
+    let report = &explained.report;
+    match printer.format() {
+        OutputFormat::Table => {}
+        OutputFormat::Json => {
+            printer.data(&serde_json::to_string_pretty(&explained.json)?)?;
+            return Ok(());
+        }
+        OutputFormat::Ndjson => return Ok(printer.data(&explained.json.to_string())?),
+        OutputFormat::Csv | OutputFormat::Parquet => return Ok(printer.batch(&rules(report)?)?),
+    }
+    let mut lines = vec![format!(
+        "{:<32}{:>10}{:>10}{:>10}  ",
+        "rule", "runs in", "out", "kept"
+    )];
+    for (rule, before, after, note) in &report.rules {
+        let line = format!(
+            "{rule:<32}{before:>10}{:>10}{after:>10}  {note}",
+            before - after
+        );
+        lines.push(line.trim_end().to_owned());
+    }
+    lines[0] = lines[0].trim_end().to_owned();
+    lines.push(String::new());
+    lines.push(table(report, None));
+    lines.push(format!("{:<17}{}", "rewards", explained.judge));
+    if explained.splits.len() > 1 {
+        let splits = explained
+            .splits
+            .iter()
+            .map(|(name, rows)| format!("{rows} {name}"));
+        lines.push(format!(
+            "{:<17}{}",
+            "split",
+            splits.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    for (at, stratum) in explained.strata.iter().enumerate() {
+        let name = if at == 0 { "difficulty" } else { "" };
+        lines.push(format!("{name:<17}{stratum}"));
+    }
+    printer.data(&lines.join("\n"))?;
+    printer.say("nothing was written; `fidelake curate RECIPE.toml --out DIR` writes the shards");
+    Ok(())
+}
+
+fn rules(report: &Report) -> anyhow::Result<RecordBatch> {
+    let whole = |of: &dyn Fn(&(String, u64, u64, String)) -> u64| -> ArrayRef {
+        let values = report
+            .rules
+            .iter()
+            .map(|rule| i64::try_from(of(rule)).unwrap_or(i64::MAX));
+        Arc::new(Int64Array::from_iter_values(values))
+    };
+    let text = |of: &dyn Fn(&(String, u64, u64, String)) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(report.rules.iter().map(of)))
+    };
+    Ok(RecordBatch::try_from_iter([
+        ("rule", text(&|rule| rule.0.clone())),
+        ("runs_in", whole(&|rule| rule.1)),
+        ("runs_out", whole(&|rule| rule.2)),
+        ("note", text(&|rule| rule.3.clone())),
+    ])?)
+}
+
+/// What people must know of the rules, whether shards are written or not.
+fn talk_rules(report: &Report, printer: &Printer) {
     for (rule, runs) in report.left_out.iter().filter(|(_, runs)| *runs > 0) {
         printer.say(&format!("{runs} runs were left out {rule}"));
     }
@@ -218,6 +302,14 @@ fn talk(report: &Report, out: &Path, printer: &Printer) {
             "every group is degenerate, so every advantage is 0: groups need rollouts with different rewards; see [groups] in docs/recipe.md",
         );
     }
+    for warning in &report.warnings {
+        printer.say(warning);
+    }
+}
+
+/// What people must know, and what to type next.
+fn talk(report: &Report, out: &Path, printer: &Printer) {
+    talk_rules(report, printer);
     let manifest: serde_json::Value = serde_json::from_str(&report.manifest).unwrap_or_default();
     if let Some(rows @ 1..) = manifest["conversations"]["without_prompt"].as_u64() {
         printer.say(&format!(

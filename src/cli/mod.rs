@@ -23,6 +23,7 @@ mod slice;
 mod sql;
 mod vacuum;
 mod validate;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -132,20 +133,12 @@ impl AtArgs {
         let Some(text) = &self.at else {
             return Ok(At::Newest);
         };
-        let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d")
-            .ok()
-            .and_then(|day| day.and_hms_milli_opt(23, 59, 59, 999))
-            .map(|time| time.and_utc());
-        let time = chrono::DateTime::parse_from_rfc3339(text)
-            .map(|t| t.to_utc())
-            .ok()
-            .or(day);
-        let Some(time) = time else {
+        let Some(at) = At::parse_time(text) else {
             anyhow::bail!(UsageError(format!(
                 "--at {text}: not a time; write 2026-07-31 (the end of that day, UTC) or 2026-07-31T12:00:00Z"
             )));
         };
-        Ok(At::Time(time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()))
+        Ok(at)
     }
 }
 
@@ -172,6 +165,8 @@ enum Command {
     Curate(curate::CurateArgs),
     /// Make a page to look at or to mail
     Report(report::ReportArgs),
+    /// Say which rule left a trajectory out of a curation, or how it was weighed
+    Why(why::WhyArgs),
     /// Write runs as files that can be imported
     Export(export::ExportArgs),
     /// List the lake's versions
@@ -234,6 +229,7 @@ pub fn main() -> ExitCode {
             Command::Perturb(args) => perturb::run(args, &printer),
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Report(args) => report::run(args, global, &printer).await,
+            Command::Why(args) => why::run(args, global, &printer).await,
             Command::Export(args) => export::run(args, global, &printer).await,
             Command::Log(args) => log::run(args, global, &printer).await,
             Command::Repair(args) => repair::run(args, global, &printer).await,

@@ -47,6 +47,19 @@ pub enum CurateError {
         /// The judges of these runs.
         known: Vec<String>,
     },
+    /// A hold-out file that is none.
+    #[error("{}{}: {why}", file.display(), if *line > 0 { format!(":{line}") } else { String::new() })]
+    Holdout {
+        /// The file.
+        file: PathBuf,
+        /// Its line; 0 if the whole file is meant.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Asked about what is not there.
+    #[error("{0}")]
+    Unanswered(String),
     /// Nothing is left.
     #[error("no row is left: {0}")]
     Empty(String),

@@ -6,12 +6,10 @@ use std::collections::HashSet;
 use fidelake_core::gap::{Gaps, Gate};
 use fidelake_core::stats::mean;
 
-use super::recipe::{Arm, GateKind, Recipe};
+use super::calibrate::Calibration;
+use super::recipe::{Arm, GateKind, GatePart, Recipe};
 use super::region::{DIMENSIONS, Expected, PerFactor};
 use super::select::Candidate;
-
-/// How many standard errors are taken off a fidelity.
-pub(super) const KAPPA: f64 = 1.0;
 
 /// The fidelity of a run and how sure it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,19 +20,39 @@ pub(super) struct Judged {
     pub(super) source: &'static str,
 }
 
-/// f from the factors of the run's profile, unknown ones as expected of its
-/// environment; `None` without any evidence.
+/// f from those factors of the run's profile that the recipe looks at, unknown ones
+/// as expected of its environment; `None` without any evidence, or with a profile of
+/// which less is known than the recipe asks for.
 pub(super) fn judge(
     run: &Candidate,
     expected: Option<&PerFactor<Option<Expected>>>,
+    part: &GatePart,
 ) -> Option<Judged> {
     let own = run.profile.as_ref().map(|p| p.gaps).unwrap_or_default();
-    let own = own.map(|gap| gap.map(|g| g.clamp(0.0, 1.0)));
-    let expected = expected?;
+    let mut own = own.map(|gap| gap.map(|g| g.clamp(0.0, 1.0)));
+    let mut expected = *expected?;
+    for ((own, expected), chosen) in own.iter_mut().zip(&mut expected).zip(part.factors) {
+        if !chosen {
+            (*own, *expected) = (None, None);
+        }
+    }
+    if own.iter().all(Option::is_none) && expected.iter().all(Option::is_none) {
+        return None;
+    }
     let known = own.iter().flatten().count();
+    if known < part.min_dimensions {
+        return None;
+    }
+    if run
+        .profile
+        .as_ref()
+        .is_some_and(|p| p.pairs < part.min_pairs)
+    {
+        return None;
+    }
     let mut gaps = own;
     let mut imputed = Vec::new();
-    for ((gap, expected), at) in gaps.iter_mut().zip(expected).zip(0..) {
+    for ((gap, expected), at) in gaps.iter_mut().zip(&expected).zip(0..) {
         if let (None, Some(expected)) = (&gap, expected) {
             *gap = Some(expected.mean);
             imputed.push((at, expected.spread));
@@ -94,14 +112,40 @@ fn mean_fidelity(run: &Candidate, gaps: &PerFactor<Option<f64>>, known: usize) -
     mean(&expected)
 }
 
+/// A gate, and how it came about.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Gates {
+    /// What is shown; of a calibrated one the curve of all pairs.
+    pub(super) shown: Gate,
+    pub(super) calibration: Option<Calibration>,
+    /// Trajectories that the constants of a quantile gate come from.
+    pub(super) from: u64,
+    /// Why it is not the gate that was asked for.
+    pub(super) instead: Option<String>,
+}
+
+impl Gates {
+    /// The gate of a run.
+    pub(super) fn of(&self, run: &Candidate) -> Gate {
+        match &self.calibration {
+            Some(calibration) => calibration.gate(&run.environment, &run.task),
+            None => self.shown,
+        }
+    }
+}
+
 /// The gate and its constants, from one fidelity per trajectory that has a
 /// profile of its own. Predictions are the same number over and over: with them
 /// the quantiles would say how many there are. They count where nothing else does.
-pub(super) fn gate(recipe: &Recipe, runs: &[Candidate], judged: &[Option<Judged>]) -> (Gate, u64) {
+pub(super) fn gate(
+    recipe: &Recipe,
+    runs: &[Candidate],
+    calibration: Option<Result<Calibration, String>>,
+) -> Gates {
     let mut seen = HashSet::new();
     let (mut own, mut predicted) = (Vec::new(), Vec::new());
-    for (run, judged) in runs.iter().zip(judged) {
-        let Some(judged) = judged else { continue };
+    for run in runs {
+        let Some(judged) = run.judged else { continue };
         if !seen.insert((&run.environment, run.trajectory_id.as_str())) {
             continue;
         }
@@ -111,11 +155,29 @@ pub(super) fn gate(recipe: &Recipe, runs: &[Candidate], judged: &[Option<Judged>
         }
     }
     let fidelities = if own.is_empty() { predicted } else { own };
-    let gate = match recipe.gate.kind {
-        GateKind::None => Gate::Open,
-        _ if recipe.source.arm == Arm::Real => Gate::Open,
-        GateKind::Seed => Gate::Seed,
-        GateKind::Quantile => Gate::quantile(&fidelities).unwrap_or(Gate::Open),
+    let mut gates = Gates {
+        shown: Gate::Open,
+        calibration: None,
+        from: fidelities.len() as u64,
+        instead: None,
     };
-    (gate, fidelities.len() as u64)
+    if recipe.source.arm == Arm::Real {
+        return gates;
+    }
+    let quantile = || Gate::quantile(&fidelities).unwrap_or(Gate::Open);
+    gates.shown = match (recipe.gate.kind, recipe.gate.constants, calibration) {
+        (GateKind::None, _, _) => Gate::Open,
+        (GateKind::Seed, _, _) => Gate::Seed,
+        (GateKind::Quantile, Some((alpha, beta)), _) => Gate::Quantile { alpha, beta },
+        (GateKind::Quantile, None, _) => quantile(),
+        (GateKind::Calibrated, _, Some(Ok(calibration))) => {
+            gates.calibration = Some(calibration);
+            gates.calibration.as_ref().map_or(Gate::Open, |c| c.all)
+        }
+        (GateKind::Calibrated, _, why) => {
+            gates.instead = why.and_then(Result::err);
+            quantile()
+        }
+    };
+    gates
 }

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use fidelake_core::gap::{Gate, fidelity_low};
 use fidelake_core::mask::Mode;
 use rayon::prelude::*;
 use tokio::sync::mpsc;
@@ -14,7 +13,6 @@ use tokio::sync::mpsc;
 use super::calls::call_weights;
 use super::chat::conversation;
 use super::error::{CurateError, CurateResult};
-use super::fidelity::{Judged, KAPPA};
 use super::payload::{Payloads, Raw};
 use super::privacy::{mask_chat, mask_json};
 use super::split::Split;
@@ -36,20 +34,18 @@ pub(super) struct Maker {
     rows: Arc<Vec<Row>>,
     arm: &'static str,
     mask: Mode,
-    gate: Gate,
     /// The first row of every part of the data set.
     starts: [usize; 3],
 }
 
 impl Maker {
-    pub(super) fn new(rows: Arc<Vec<Row>>, arm: &'static str, mask: Mode, gate: Gate) -> Self {
+    pub(super) fn new(rows: Arc<Vec<Row>>, arm: &'static str, mask: Mode) -> Self {
         let start = |split| rows.iter().position(|row| row.split == split).unwrap_or(0);
         let starts = [Split::Train, Split::Validation, Split::Test].map(start);
         Self {
             rows,
             arm,
             mask,
-            gate,
             starts,
         }
     }
@@ -66,7 +62,7 @@ impl Maker {
         let weight = row.advantages.fidelity_weight;
         let item = Item {
             call_weights: call_weights(&chat, &raw.gaps, weight),
-            original_weight: self.original_weight(row),
+            original_weight: row.unrepaired_weight.unwrap_or(weight),
             rows: Arc::clone(&self.rows),
             place: raw.place,
             number: (raw.place - self.starts[row.split as usize]) as u64,
@@ -76,16 +72,6 @@ impl Maker {
             gold,
         };
         (item, totals)
-    }
-
-    /// The weight that the gate gives what the row was before its repair.
-    fn original_weight(&self, row: &Row) -> f64 {
-        let before: Option<Judged> = row.run.repair.as_ref().and_then(|r| r.before);
-        let input = before.and_then(|before| match self.gate {
-            Gate::Seed => before.mean,
-            _ => Some(fidelity_low(before.f, before.se, KAPPA)),
-        });
-        input.map_or(row.advantages.fidelity_weight, |x| self.gate.weight(x))
     }
 }
 

@@ -9,13 +9,12 @@ use fidelake_core::gap::{ALPHA_RANGE, EPSILON, Gate, MAX_PENALTY, NO_GATE_FROM};
 use serde::Serialize;
 
 use super::chat::ChatCounts;
-use super::fidelity::KAPPA;
 use super::manifest_files::{Beside, Files, ShardFile};
 use super::predicted::Check;
 use super::privacy::MaskCounts;
 use super::recipe::{GateKind, Recipe, Unknown};
-use super::region::FACTORS;
 use super::repair::RepairCounts;
+use super::rule_figures::{HoldoutFigures, JointStrata, joint_figures};
 use super::select::{Counts, Excess};
 use super::weigh::Weighed;
 use super::write::{Container, Format};
@@ -34,6 +33,9 @@ pub(super) struct Manifest {
     judge: String,
     pub(super) counts: Counts,
     pub(super) gate: GateFigures,
+    joint: Option<JointStrata>,
+    holdouts: Vec<HoldoutFigures>,
+    seed: u64,
     pub(super) weight_moved: Option<f64>,
     pub(super) weight_scale: Option<f64>,
     weight_by_profile_source: BTreeMap<&'static str, f64>,
@@ -65,6 +67,16 @@ pub(super) struct GateFigures {
     alpha_range: (f64, f64),
     no_gate_from: f64,
     trajectories: u64,
+    /// Pairs right on sim, and those of them wrong on real, of a calibrated gate.
+    pairs: Option<u64>,
+    broken: Option<u64>,
+    /// Of the curve of all pairs.
+    intercept: Option<f64>,
+    slope: Option<f64>,
+    /// Why it is not the gate that was asked for.
+    pub(super) instead: Option<String>,
+    min_pairs: f64,
+    min_dimensions: usize,
     factors: Vec<&'static str>,
     pub(super) factors_left_out: Vec<&'static str>,
     unknown: &'static str,
@@ -80,6 +92,7 @@ pub(super) struct Made<'a> {
     pub(super) weighed: &'a Weighed,
     pub(super) excess: &'a BTreeMap<String, Excess>,
     pub(super) repair: Option<RepairCounts>,
+    pub(super) holdouts: Vec<HoldoutFigures>,
 }
 
 impl Manifest {
@@ -96,6 +109,9 @@ impl Manifest {
             judge: made.judge.to_owned(),
             counts: weighed.counts.clone(),
             gate: gate_figures(made.recipe, weighed),
+            joint: joint_figures(weighed),
+            holdouts: made.holdouts.clone(),
+            seed: made.recipe.rules.seed,
             weight_moved: weighed.weight_moved,
             weight_scale: weighed.weight_scale,
             weight_by_profile_source: weighed.weight_by_source.clone(),
@@ -121,25 +137,37 @@ impl Manifest {
 
 /// The gate of a curation, with all that its weights depend on.
 pub(super) fn gate_figures(recipe: &Recipe, weighed: &Weighed) -> GateFigures {
-    let (alpha, beta) = match weighed.gate {
+    let (alpha, beta) = match weighed.gates.shown {
         Gate::Quantile { alpha, beta } => (Some(alpha), Some(beta)),
         Gate::Seed => (Some(10.0), Some(0.7)),
-        Gate::Open => (None, None),
+        Gate::Open | Gate::Calibrated(_) => (None, None),
     };
-    let factors = FACTORS
-        .into_iter()
-        .filter(|name| !weighed.left_out.contains(name));
+    let curve = match weighed.gates.shown {
+        Gate::Calibrated(curve) => Some(curve),
+        _ => None,
+    };
+    let calibration = weighed.gates.calibration.as_ref();
+    let factors = weighed.chosen.iter().copied();
     GateFigures {
         asked: recipe.gate.kind.as_str(),
-        kind: weighed.gate.kind(),
+        kind: weighed.gates.shown.kind(),
         alpha,
         beta,
-        kappa: KAPPA,
+        kappa: recipe.gate.kappa,
         max_penalty: MAX_PENALTY,
         alpha_range: ALPHA_RANGE,
         no_gate_from: NO_GATE_FROM,
-        trajectories: weighed.gate_trajectories,
-        factors: factors.collect(),
+        trajectories: weighed.gates.from,
+        pairs: calibration.map(|c| c.pairs as u64),
+        broken: calibration.map(|c| c.broken as u64),
+        intercept: curve.map(|curve| curve.intercept),
+        slope: curve.map(|curve| curve.slope),
+        instead: weighed.gates.instead.clone(),
+        min_pairs: recipe.gate.min_pairs,
+        min_dimensions: recipe.gate.min_dimensions,
+        factors: factors
+            .filter(|name| !weighed.left_out.contains(name))
+            .collect(),
         factors_left_out: weighed.left_out.clone(),
         unknown: match recipe.gate.unknown {
             Unknown::Keep => "keep",
@@ -155,7 +183,7 @@ pub(super) fn gate_figures(recipe: &Recipe, weighed: &Weighed) -> GateFigures {
 
 /// Why every weight is 1 although a gate was asked for.
 pub(super) fn no_gate(gate: &GateFigures) -> Option<String> {
-    (gate.asked == GateKind::Quantile.as_str() && gate.kind == "none").then(|| {
+    (gate.asked != GateKind::None.as_str() && gate.kind == "none" && gate.alpha.is_none() && gate.slope.is_none()).then(|| {
         if gate.trajectories == 0 {
             "there is no gate: nothing is known of the fidelity of these runs, so the constants cannot be computed".to_owned()
         } else {

@@ -6,13 +6,21 @@
 //! the shards. Everything but the recorded time is a function of the recipe and
 //! the lake version.
 
+mod calibrate;
 mod calls;
 mod chat;
+mod choose;
+mod decide;
+mod difficulty;
 mod error;
+mod explain;
 mod fidelity;
 mod folder_lock;
+mod holdout;
 mod job;
 mod json;
+mod leak;
+mod ledger;
 mod manifest;
 mod manifest_files;
 mod message;
@@ -24,37 +32,43 @@ mod privacy;
 mod read;
 mod recipe;
 mod recipe_file;
+mod recipe_rules;
 mod record;
 mod region;
 mod repair;
+mod rewards;
+mod rule_figures;
 mod select;
+mod sequence;
 mod split;
 mod tools;
 mod verify;
 mod weigh;
+mod why;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use error::{CurateError, CurateResult};
+pub use explain::{Explanation, explain};
 pub use recipe::{Recipe, RecipeError};
 pub use record::pinned_versions;
 pub use verify::{Verified, verify};
+pub use why::{Asked, Fate, Why, why};
 pub use write::Format;
 
+use decide::{Decided, Question, decide};
 use job::Maker;
+use ledger::Ledger;
 use manifest::{Made, Manifest, card, gate_figures, no_gate};
 use manifest_files::Files;
 use payload::Payloads;
 use place::{Found, Workshop, look};
-use predicted::Predicted;
 use record::{Entry, record};
-use repair::{RepairCounts, repair};
-use select::{Excess, reward_excess, select};
-use weigh::{Row, Weighed, weigh};
+use weigh::Weighed;
 use write::{Journal, Limits, Totals, Work, Writer};
 
 use crate::engine::Engine;
@@ -99,6 +113,10 @@ pub struct Report {
     pub degenerate_groups: u64,
     /// Runs that the rules left out, with the rule's name.
     pub left_out: Vec<(&'static str, u64)>,
+    /// Every rule: runs before and after it, and what else is to be said of it.
+    pub rules: Vec<(String, u64, u64, String)>,
+    /// What people must know of the rewards and the gate.
+    pub warnings: Vec<String>,
     /// The gate that came out.
     pub gate: &'static str,
     /// Slope and threshold of the gate.
@@ -125,17 +143,21 @@ pub struct Report {
 /// If the recipe has a mistake, the folder is not empty, no row is left, or
 /// something cannot be read or written. Nothing stands in the folder then.
 pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<Report> {
-    let text = std::fs::read_to_string(&options.recipe)
-        .map_err(|e| CurateError::io(&options.recipe, e))?;
-    let recipe = Recipe::parse(&options.recipe, &text)?;
-    let lake = Lake::open(&options.lake)?;
-    let version = inputs_version(&lake, &options.at)?;
-    let curation_id = recipe.curation_id(version.version);
-    refuse_unfinished(&lake, &curation_id)?;
+    let question = Question::read(&options.lake, &options.recipe, &options.at)?;
+    let Question {
+        recipe,
+        lake,
+        version,
+        curation_id,
+        ..
+    } = &question;
+    let curation_id = curation_id.clone();
+    refuse_unfinished(lake, &curation_id)?;
     let found = look(&options.output, &curation_id)?;
     failpoint::pass("curate:begun");
 
-    let (engine, decided) = decide(&lake, &recipe, &options.recipe, &version).await?;
+    let engine = Engine::open(lake, &At::Version(version.version)).await?;
+    let decided = decide(&engine, &question, &mut Ledger::default()).await?;
     failpoint::pass("curate:weighed");
 
     let mut shop = None;
@@ -143,7 +165,7 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
         Found::Same(manifest) => manifest.clone(),
         Found::Free => {
             let shop = shop.insert(Workshop::open(&options.output, &curation_id)?);
-            let filled = fill(shop, &engine, &recipe, &version, &decided, progress).await;
+            let filled = fill(shop, &engine, &question, &decided, progress).await;
             filled.map_err(|error| shop.leave(error))?
         }
     };
@@ -157,11 +179,11 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
         command: &options.command,
         counts: serde_json::json!({"rows": weighed.counts.rows, "groups": weighed.counts.groups}),
     };
-    let recorded = record(&options.lake, options.wait, &entry, &decided.rows).await?;
+    let recorded = record(&options.lake, options.wait, &entry, &weighed.rows).await?;
     if let Some(shop) = &shop {
         shop.publish()?;
     }
-    let mut report = report(&recipe, weighed);
+    let mut report = report(recipe, weighed);
     report.repaired = decided.repair.map(|r| r.of());
     report.curation_id = curation_id;
     report.manifest = manifest;
@@ -171,52 +193,16 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
     Ok(report)
 }
 
-/// What the first pass decided.
-struct Decided {
-    judge: String,
-    excess: BTreeMap<String, Excess>,
-    repair: Option<RepairCounts>,
-    /// Its rows stand in `rows`, which readers and writers share.
-    weighed: Weighed,
-    rows: Arc<Vec<Row>>,
-}
-
-/// The first pass: which runs become rows, and with which weights.
-async fn decide(
-    lake: &Lake,
-    recipe: &Recipe,
-    path: &Path,
-    version: &LakeVersion,
-) -> CurateResult<(Engine, Decided)> {
-    let engine = Engine::open(lake, &At::Version(version.version)).await?;
-    let mut selection = select(&engine, recipe, path).await?;
-    let judge = selection.judge.clone();
-    let repair = repair(&engine, recipe, &mut selection).await?;
-    let excess = reward_excess(&engine, &judge).await?;
-    let predicted = Predicted::of(&engine, recipe, &selection.candidates).await?;
-    let mut weighed = weigh(recipe, selection, &excess, &predicted)?;
-    let rows = Arc::new(std::mem::take(&mut weighed.rows));
-    let decided = Decided {
-        judge,
-        excess,
-        repair,
-        weighed,
-        rows,
-    };
-    Ok((engine, decided))
-}
-
 /// Writes everything; returns the manifest.
 async fn fill(
     shop: &Workshop,
     engine: &Engine,
-    recipe: &Recipe,
-    version: &LakeVersion,
+    question: &Question,
     decided: &Decided,
     progress: &dyn Progress,
 ) -> CurateResult<String> {
-    let curation_id = recipe.curation_id(version.version);
-    let (rows, formats) = (&decided.rows, &recipe.output.formats);
+    let (recipe, curation_id) = (&question.recipe, &question.curation_id);
+    let (rows, formats) = (&decided.weighed.rows, &recipe.output.formats);
     let work = Work {
         curation_id: curation_id.clone(),
         fidelake: env!("CARGO_PKG_VERSION").to_owned(),
@@ -240,7 +226,7 @@ async fn fill(
         bytes: recipe.output.max_shard_bytes,
     };
     let arm = recipe.source.arm.as_str();
-    let maker = Maker::new(Arc::clone(rows), arm, mask, decided.weighed.gate);
+    let maker = Maker::new(Arc::clone(rows), arm, mask);
     let writer = Writer::new(formats, limits, journal);
     let journal = job::write(payloads, maker, writer, next, progress).await?;
     let mut files = Files::of(shop, journal)?;
@@ -248,12 +234,13 @@ async fn fill(
     files.totals.add(&tools);
     let made = Made {
         recipe,
-        curation_id: &curation_id,
-        version,
+        curation_id,
+        version: &question.version,
         judge: &decided.judge,
         weighed: &decided.weighed,
         excess: &decided.excess,
         repair: decided.repair,
+        holdouts: question.holdout_figures(),
     };
     let mut manifest = Manifest::of(&made, &files);
     match formats.as_slice() {
@@ -294,6 +281,19 @@ fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
             ("with a reward that is no number", counts.reward_not_finite),
             ("by unknown = \"drop\"", counts.dropped_unknown),
         ],
+        rules: counts
+            .rules
+            .iter()
+            .map(|rule| {
+                (
+                    rule.rule.clone(),
+                    rule.runs_in,
+                    rule.runs_out,
+                    rule.note.clone(),
+                )
+            })
+            .collect(),
+        warnings: rule_figures::warnings(weighed),
         gate: gate.kind,
         constants: gate.alpha.zip(gate.beta),
         weight_moved: weighed.weight_moved,

@@ -10,7 +10,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::output_part::{OutputPart, PrivacyPart, RepairPart, output_part, repair_part};
-use super::recipe_file::{File, unknown};
+use super::recipe_file::{File, gate};
+use super::recipe_rules::{RewardRule, Rules, whole};
+use super::region::FACTORS;
+use crate::lake::At;
 
 /// Changes when the same recipe and lake version give other rows.
 const ENGINE: &str = "curation-2";
@@ -40,6 +43,8 @@ pub struct Recipe {
     pub repair: RepairPart,
     /// What is written.
     pub output: OutputPart,
+    /// What is left out, chosen and split.
+    pub(super) rules: Rules,
 }
 
 /// `[source]`
@@ -51,15 +56,41 @@ pub struct SourcePart {
     pub arm: Arm,
     /// Whose rewards count; else the only judge.
     pub judge: Option<String>,
+    /// Which state of the lake; else the newest.
+    pub at: Option<At>,
 }
 
 /// `[gate]`
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct GatePart {
     /// Which gate.
     pub kind: GateKind,
     /// What becomes of a run about which nothing is known.
     pub unknown: Unknown,
+    /// Slope and threshold, if they are not to be computed.
+    pub constants: Option<(f64, f64)>,
+    /// How many standard errors are taken off a fidelity.
+    pub kappa: f64,
+    /// Which factors of f count.
+    pub factors: [bool; FACTORS.len()],
+    /// With a smaller share of its calls compared a profile says nothing.
+    pub min_pairs: f64,
+    /// With fewer factors of its own a profile says nothing.
+    pub min_dimensions: usize,
+}
+
+impl Default for GatePart {
+    fn default() -> Self {
+        Self {
+            kind: GateKind::default(),
+            unknown: Unknown::default(),
+            constants: None,
+            kappa: 1.0,
+            factors: [true; FACTORS.len()],
+            min_pairs: 0.0,
+            min_dimensions: 0,
+        }
+    }
 }
 
 /// `[groups]`
@@ -69,6 +100,8 @@ pub struct GroupsPart {
     pub by: GroupBy,
     /// Whether rollouts of several policies stand in one group.
     pub mix_policies: bool,
+    /// Whether rules that choose take or leave a group as a whole.
+    pub whole: bool,
 }
 
 /// Whose runs become rows.
@@ -91,6 +124,8 @@ pub enum GateKind {
     Quantile,
     /// `sigmoid(10 (fidelity_mean - 0.7))`.
     Seed,
+    /// How often what was right on sim stays right on real, where that is known.
+    Calibrated,
     /// Every weight is 1.
     None,
 }
@@ -136,6 +171,7 @@ impl GateKind {
         match self {
             Self::Quantile => "quantile",
             Self::Seed => "seed",
+            Self::Calibrated => "calibrated",
             Self::None => "none",
         }
     }
@@ -157,7 +193,7 @@ impl Recipe {
             },
             message,
         };
-        let file: File = toml::from_str(text).map_err(|e| {
+        let mut file: File = toml::from_str(text).map_err(|e| {
             let message = e
                 .message()
                 .replace('\n', ", ")
@@ -177,6 +213,7 @@ impl Recipe {
             );
             return Err(wrong(Some(file.version.span().start), message));
         }
+        let rules = file.take_rules();
         let filter = match file.source.r#where {
             Some(given) if given.get_ref().trim().is_empty() => {
                 let message = "where is empty: write a condition such as \"environment = 'airline'\", or leave the line out";
@@ -184,20 +221,49 @@ impl Recipe {
             }
             given => given.map(Spanned::into_inner),
         };
-        let unknown = unknown(&file.gate).map_err(|(at, message)| wrong(Some(at), message))?;
+        let misses = |(at, message)| wrong(Some(at), message);
+        let gate = gate(&file.gate).map_err(misses)?;
+        if let (Some(judge), Some(rule)) = (&file.source.judge, &rules.rewards.rule)
+            && *rule.get_ref() != RewardRule::Judge
+        {
+            let message = "[source] judge names one judge, and [rewards] rule asks all of them: leave one of the lines out";
+            return Err(wrong(Some(judge.span().start), message.into()));
+        }
+        let at = match (&file.source.version, &file.source.at) {
+            (None, None) => None,
+            (Some(version), None) => {
+                whole("version", Some(version), 0).map_err(misses)?;
+                Some(At::Version(*version.get_ref()))
+            }
+            (None, Some(time)) => match At::parse_time(time.get_ref()) {
+                Some(at) => Some(at),
+                None => {
+                    let message = format!(
+                        "at = {:?}: not a time; write \"2026-07-31\" (the end of that day, UTC) or \"2026-07-31T12:00:00Z\"",
+                        time.get_ref()
+                    );
+                    return Err(wrong(Some(time.span().start), message));
+                }
+            },
+            (Some(_), Some(time)) => {
+                let message = "version and at both name a state of the lake: leave one of them out";
+                return Err(wrong(Some(time.span().start), message.into()));
+            }
+        };
+        let rules = rules.read().map_err(misses)?;
         Ok(Self {
             source: SourcePart {
                 filter,
                 arm: file.source.arm,
-                judge: file.source.judge,
+                judge: file.source.judge.map(Spanned::into_inner),
+                at,
             },
-            gate: GatePart {
-                kind: file.gate.kind,
-                unknown,
-            },
+            gate,
+            rules,
             groups: GroupsPart {
                 by: file.groups.by,
                 mix_policies: file.groups.mix_policies,
+                whole: file.groups.whole,
             },
             repair: repair_part(&file.repair, file.source.arm)
                 .map_err(|(at, message)| wrong(Some(at), message))?,
@@ -215,10 +281,23 @@ impl Recipe {
         hasher.hex()
     }
 
-    /// The name of the curation of this recipe at a lake version.
+    /// The name of the curation of this recipe at a lake version; `inputs` are the
+    /// hashes of the other files that it reads.
     #[must_use]
-    pub fn curation_id(&self, lake_version: i64) -> String {
-        Key::of_parts(&[ENGINE, &lake_version.to_string(), &self.text]).to_string()
+    pub fn curation_id(&self, lake_version: i64, inputs: &[&str]) -> String {
+        let version = lake_version.to_string();
+        let mut parts = vec![ENGINE, version.as_str(), &self.text];
+        parts.extend(inputs);
+        Key::of_parts(&parts).to_string()
+    }
+
+    /// A mistake that shows only when the lake or another file is read.
+    pub(super) fn mistake(&self, path: &Path, at: usize, message: String) -> RecipeError {
+        let (line, column) = place(&self.text, at);
+        RecipeError {
+            place: format!("{}:{line}:{column}", path.display()),
+            message,
+        }
     }
 
     /// The mistake that the engine found in `where`.

@@ -4,7 +4,12 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::output_part::{OutputFile, PrivacyPart, RepairFile};
-use super::recipe::{Arm, GateKind, GroupBy, Unknown};
+use super::recipe::{Arm, GateKind, GatePart, GroupBy, Unknown};
+use super::recipe_rules::{
+    DifficultyFile, DiversityFile, DuplicatesFile, HoldoutFile, LicensesFile, Mistake, QuotaFile,
+    RewardsFile, RulesFile, SplitFile, number, whole,
+};
+use super::region::FACTORS;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +27,37 @@ pub(super) struct File {
     pub(super) repair: RepairFile,
     #[serde(default)]
     pub(super) output: OutputFile,
+    seed: Option<Spanned<i64>>,
+    #[serde(default)]
+    rewards: RewardsFile,
+    #[serde(default)]
+    difficulty: DifficultyFile,
+    licenses: Option<LicensesFile>,
+    #[serde(default)]
+    holdout: Vec<Spanned<HoldoutFile>>,
+    duplicates: Option<DuplicatesFile>,
+    #[serde(default)]
+    quota: Vec<Spanned<QuotaFile>>,
+    diversity: Option<Spanned<DiversityFile>>,
+    #[serde(default)]
+    split: SplitFile,
+}
+
+impl File {
+    /// Takes out the sections that are rules.
+    pub(super) fn take_rules(&mut self) -> RulesFile {
+        RulesFile {
+            seed: self.seed.take(),
+            rewards: std::mem::take(&mut self.rewards),
+            difficulty: std::mem::take(&mut self.difficulty),
+            licenses: self.licenses.take(),
+            holdout: std::mem::take(&mut self.holdout),
+            duplicates: self.duplicates.take(),
+            quota: std::mem::take(&mut self.quota),
+            diversity: self.diversity.take(),
+            split: std::mem::take(&mut self.split),
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -30,7 +66,9 @@ pub(super) struct SourceFile {
     pub(super) r#where: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) arm: Arm,
-    pub(super) judge: Option<String>,
+    pub(super) judge: Option<Spanned<String>>,
+    pub(super) version: Option<Spanned<i64>>,
+    pub(super) at: Option<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -40,6 +78,76 @@ pub(super) struct GateFile {
     pub(super) kind: GateKind,
     pub(super) unknown: Option<Spanned<UnknownWord>>,
     pub(super) unknown_weight: Option<Spanned<f64>>,
+    alpha: Option<Spanned<f64>>,
+    beta: Option<Spanned<f64>>,
+    kappa: Option<Spanned<f64>>,
+    dimensions: Option<Spanned<Vec<Dimension>>>,
+    min_pairs: Option<Spanned<f64>>,
+    min_dimensions: Option<Spanned<i64>>,
+}
+
+/// A factor of f, as people name it.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Dimension {
+    Obs,
+    Act,
+    Rew,
+    Trans,
+    Decision,
+}
+
+/// `[gate]`, checked.
+pub(super) fn gate(file: &GateFile) -> Result<GatePart, Mistake> {
+    let mut part = GatePart {
+        kind: file.kind,
+        unknown: unknown(file)?,
+        ..GatePart::default()
+    };
+    let alpha = number("alpha", file.alpha.as_ref(), 0.0, f64::MAX)?;
+    let beta = number("beta", file.beta.as_ref(), 0.0, 1.0)?;
+    part.constants = match (alpha, beta) {
+        (Some(alpha), Some(beta)) if file.kind == GateKind::Quantile => Some((alpha, beta)),
+        (None, None) => None,
+        _ => {
+            let given = file.alpha.as_ref().or(file.beta.as_ref());
+            let at = given.map_or(0, |given| given.span().start);
+            let message = "alpha and beta are the constants of kind = \"quantile\", and stand together: alpha = 10.0, beta = 0.7";
+            return Err((at, message.into()));
+        }
+    };
+    if let Some(kappa) = number("kappa", file.kappa.as_ref(), 0.0, 10.0)? {
+        part.kappa = kappa;
+    }
+    if let Some(list) = &file.dimensions {
+        if list.get_ref().is_empty() {
+            let message = "dimensions is empty: write some of \"obs\", \"act\", \"rew\", \"trans\", \"decision\"";
+            return Err((list.span().start, message.into()));
+        }
+        part.factors = [false; FACTORS.len()];
+        for dimension in list.get_ref() {
+            part.factors[*dimension as usize] = true;
+        }
+    }
+    part.min_pairs = number("min_pairs", file.min_pairs.as_ref(), 0.0, 1.0)?.unwrap_or(0.0);
+    let chosen = part.factors.iter().filter(|chosen| **chosen).count();
+    part.min_dimensions = match whole("min_dimensions", file.min_dimensions.as_ref(), 0)? {
+        None => 0,
+        Some(given) => match usize::try_from(given) {
+            Ok(least) if least <= chosen => least,
+            _ => {
+                let at = file
+                    .min_dimensions
+                    .as_ref()
+                    .map_or(0, |given| given.span().start);
+                return Err((
+                    at,
+                    format!("min_dimensions = {given}: only {chosen} dimensions are looked at"),
+                ));
+            }
+        },
+    };
+    Ok(part)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -57,10 +165,12 @@ pub(super) struct GroupsFile {
     pub(super) by: GroupBy,
     #[serde(default)]
     pub(super) mix_policies: bool,
+    #[serde(default)]
+    pub(super) whole: bool,
 }
 
 /// What the keys `unknown` and `unknown_weight` mean together; a mistake with its place.
-pub(super) fn unknown(gate: &GateFile) -> Result<Unknown, (usize, String)> {
+fn unknown(gate: &GateFile) -> Result<Unknown, (usize, String)> {
     let weight = gate.unknown_weight.as_ref();
     let word = gate.unknown.as_ref();
     if let Some(weight) = weight

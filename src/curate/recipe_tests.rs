@@ -23,7 +23,7 @@ fn defaults() {
 fn every_mistake_has_a_place_and_says_what_is_right() {
     let cases = [
         (
-            "version = 1\n[gate]\nkind = \"calibrated\"\n",
+            "version = 1\n[gate]\nkind = \"perfect\"\n",
             "r.toml:3:8",
             "`quantile`",
         ),
@@ -89,8 +89,14 @@ fn every_mistake_has_a_place_and_says_what_is_right() {
 fn a_curation_is_named_by_recipe_and_lake_version() {
     let recipe = |text| Recipe::parse(Path::new("r"), text).unwrap();
     let one = recipe("version = 1\n");
-    assert_eq!(one.curation_id(3), recipe("version = 1\n").curation_id(3));
-    assert_ne!(one.curation_id(3), one.curation_id(4));
-    assert_ne!(one.curation_id(3), recipe("version  = 1\n").curation_id(3));
+    assert_eq!(
+        one.curation_id(3, &[]),
+        recipe("version = 1\n").curation_id(3, &[])
+    );
+    assert_ne!(one.curation_id(3, &[]), one.curation_id(4, &[]));
+    assert_ne!(
+        one.curation_id(3, &[]),
+        recipe("version  = 1\n").curation_id(3, &[])
+    );
     assert_eq!(one.hash().len(), 64);
 }

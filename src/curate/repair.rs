@@ -14,9 +14,11 @@ use serde::Serialize;
 
 use super::error::{CurateError, CurateResult};
 use super::fidelity::{Judged, judge};
-use super::read::{float, floats, longs, quoted, stream, texts};
-use super::recipe::{Arm, Recipe};
-use super::select::{Candidate, Selection};
+use super::predicted::Predicted;
+use super::read::{float, floats, longs, stream, texts};
+use super::recipe::{Arm, GatePart, Recipe};
+use super::region::Regions;
+use super::select::Candidate;
 use crate::engine::Engine;
 
 /// What a row is repaired with.
@@ -67,7 +69,9 @@ const TRANS: usize = 3;
 pub(super) async fn repair(
     engine: &Engine,
     recipe: &Recipe,
-    selection: &mut Selection,
+    part: &GatePart,
+    known: (&Regions, &Predicted),
+    runs: &mut [Candidate],
 ) -> CurateResult<Option<RepairCounts>> {
     let Some(below) = recipe
         .repair
@@ -80,7 +84,7 @@ pub(super) async fn repair(
         below,
         ..RepairCounts::default()
     };
-    let low = low(selection, below);
+    let low = low(runs, part, known, below);
     counts.considered = low.len() as u64;
     counts.without_real_run = counts.considered;
     if low.is_empty() {
@@ -88,10 +92,9 @@ pub(super) async fn repair(
     }
     engine
         .context()
-        .register_batch("curation_low", list(&selection.candidates, &low)?)
+        .register_batch("curation_low", list(runs, &low)?)
         .map_err(|e| CurateError::run(&e))?;
-    let sql = SQL.replace("$judge", &quoted(&selection.judge));
-    let mut batches = stream(engine, &sql).await?;
+    let mut batches = stream(engine, SQL).await?;
     while let Some(batch) = batches.next().await? {
         let (place, real) = (longs(&batch, "place")?, texts(&batch, "real_run")?);
         let reward = floats(&batch, "real_reward")?;
@@ -112,7 +115,7 @@ pub(super) async fn repair(
                 let reward = float(&reward, row).filter(|r| r.is_finite());
                 counts.repaired += 1;
                 counts.with_real_reward += u64::from(reward.is_some());
-                if let Some(run) = selection.candidates.get_mut(*at) {
+                if let Some(run) = runs.get_mut(*at) {
                     put_right(run, real.value(row), reward, *before);
                 }
             }
@@ -122,14 +125,22 @@ pub(super) async fn repair(
 }
 
 /// The runs below the threshold: where they stand, and how they were judged.
-fn low(selection: &Selection, below: f64) -> Vec<(usize, Judged)> {
+fn low(
+    runs: &[Candidate],
+    part: &GatePart,
+    (regions, predicted): (&Regions, &Predicted),
+    below: f64,
+) -> Vec<(usize, Judged)> {
     let mut expectations = std::collections::HashMap::new();
-    let runs = selection.candidates.iter().enumerate();
-    let judged = runs.filter_map(|(at, run)| {
+    let judged = runs.iter().enumerate().filter_map(|(at, run)| {
         let expected = expectations
             .entry(Arc::clone(&run.environment))
-            .or_insert_with(|| selection.regions.expected(&run.environment));
-        Some((at, judge(run, expected.as_ref())?))
+            .or_insert_with(|| regions.expected(&run.environment));
+        let mut expected = *expected;
+        if let Some(expected) = &mut expected {
+            predicted.refine(run, expected);
+        }
+        Some((at, judge(run, expected.as_ref(), part)?))
     });
     judged.filter(|(_, judged)| judged.f < below).collect()
 }

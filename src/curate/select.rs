@@ -1,17 +1,22 @@
 //! Which runs become rows: the first pass, over small columns only.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::Array as _;
 use serde::Serialize;
 
+use super::difficulty::TaskFigures;
 use super::error::{CurateError, CurateResult};
+use super::fidelity::Judged;
+use super::ledger::{Ledger, RuleCount};
 use super::read::{count, float, floats, ints, longs, quoted, stream, text, texts};
 use super::recipe::{GroupBy, Recipe};
 use super::region::{FACTORS, PerFactor, Regions};
 use super::repair::Repair;
+use super::rewards::name_rewards;
+use super::split::Split;
 use crate::engine::{Engine, EngineError};
 
 /// How many runs each rule left.
@@ -25,6 +30,12 @@ pub(super) struct Counts {
     pub(super) without_reward: u64,
     /// Left out because the reward is no finite number.
     pub(super) reward_not_finite: u64,
+    /// Left out because the reward is below `min`.
+    pub(super) below_min_reward: u64,
+    /// Runs without a reward that took the one for `missing`.
+    pub(super) reward_assumed: u64,
+    /// Runs whose judges do not agree on success.
+    pub(super) conflicting_verdicts: u64,
     /// Left out by `unknown = "drop"`.
     pub(super) dropped_unknown: u64,
     /// Runs without `group_id`, put in the group of their task or trajectory.
@@ -38,6 +49,12 @@ pub(super) struct Counts {
     pub(super) degenerate_groups: u64,
     /// Rows in them.
     pub(super) degenerate_rows: u64,
+    /// Groups with rewards up to 1 beside rewards above 10.
+    pub(super) mixed_scale_groups: u64,
+    /// Rows by part of the data set.
+    pub(super) splits: std::collections::BTreeMap<&'static str, u64>,
+    /// Every rule in its order.
+    pub(super) rules: Vec<RuleCount>,
 }
 
 /// A run that may become a row.
@@ -51,10 +68,19 @@ pub(super) struct Candidate {
     pub(super) policy: Option<Arc<str>>,
     pub(super) task_id: Option<String>,
     pub(super) group: String,
+    /// Its task: the id, else a hash of the text, else the trajectory.
+    pub(super) task: String,
     pub(super) reward: f64,
+    pub(super) license: Option<Arc<str>>,
+    /// Its value for every quota by a column.
+    pub(super) quotas: Vec<Option<Arc<str>>>,
     pub(super) profile: Option<Profile>,
     /// Set where its answers are replaced by those of the real world.
     pub(super) repair: Option<Box<Repair>>,
+    /// How far it can be believed; set when the rules of its source are through.
+    pub(super) judged: Option<Judged>,
+    pub(super) figures: TaskFigures,
+    pub(super) split: Split,
 }
 
 /// The newest profile of its trajectory.
@@ -66,6 +92,8 @@ pub(super) struct Profile {
     pub(super) fidelity: [Option<f64>; 4],
     pub(super) mean: Option<f64>,
     pub(super) se: Option<f64>,
+    /// Share of its calls that both arms have; 1 without calls.
+    pub(super) pairs: f64,
 }
 
 /// How much more the simulator pays than the real world, in one environment.
@@ -98,6 +126,7 @@ pub(super) async fn select(
     engine: &Engine,
     recipe: &Recipe,
     path: &Path,
+    ledger: &mut Ledger,
 ) -> CurateResult<Selection> {
     name_source(engine, recipe, path).await?;
     let arm = quoted(recipe.source.arm.as_str());
@@ -117,26 +146,52 @@ pub(super) async fn select(
     }
     let kept = count(engine, "SELECT count(*) FROM curation_source").await?;
     counts.filtered_out = counts.runs_read - kept;
+    ledger.rule("[source] where", counts.runs_read, kept, "");
     if kept == 0 {
         return Err(CurateError::Empty(format!(
             "[source] where is true for none of the {} runs of arm {arm}",
             counts.runs_read
         )));
     }
-    let judge = judge(engine, recipe, kept).await?;
-    let mut candidates = candidates(engine, recipe, &judge, &mut counts).await?;
+    let told = name_rewards(engine, recipe, path, kept).await?;
+    counts.conflicting_verdicts = told.conflicting;
+    let mut candidates = candidates(engine, recipe, path, &mut counts, ledger).await?;
+    let rewarded = candidates.len() as u64 + counts.below_min_reward;
+    ledger.rule(
+        "[rewards] one that is a number",
+        kept,
+        rewarded,
+        conflict_note(&counts),
+    );
+    if recipe.rules.rewards.min.is_some() {
+        ledger.rule("[rewards] min", rewarded, candidates.len() as u64, "");
+    }
     if candidates.is_empty() {
-        return Err(CurateError::Empty(format!(
-            "none of the {kept} runs has a finite reward of the judge {judge:?}"
-        )));
+        return Err(CurateError::Empty(match counts.below_min_reward {
+            0 => format!(
+                "none of the {kept} runs has a finite reward of the judge {:?}",
+                told.judge
+            ),
+            n => format!(
+                "min in [rewards] left out all {n} runs that have a reward of the judge {:?}",
+                told.judge
+            ),
+        }));
     }
     candidates.sort_by(|a, b| order(a).cmp(&order(b)));
     Ok(Selection {
-        judge,
+        judge: told.judge,
         counts,
         candidates,
         regions: regions(engine).await?,
     })
+}
+
+fn conflict_note(counts: &Counts) -> String {
+    match counts.conflicting_verdicts {
+        0 => String::new(),
+        n => format!("the judges of {n} runs do not agree on success"),
+    }
 }
 
 /// The order of the shards.
@@ -192,52 +247,68 @@ async fn name_source(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateRes
     }
 }
 
-/// The judge of the recipe, or the only one.
-async fn judge(engine: &Engine, recipe: &Recipe, kept: u64) -> CurateResult<String> {
-    let mut known = Vec::new();
-    let sql = "SELECT DISTINCT v.judge FROM verdicts AS v \
-               JOIN curation_source AS r ON r.run_id = v.run_id \
-               WHERE v.reward IS NOT NULL ORDER BY v.judge";
-    let mut batches = stream(engine, sql).await?;
-    while let Some(batch) = batches.next().await? {
-        let judges = texts(&batch, "judge")?;
-        known.extend((0..judges.len()).map(|row| judges.value(row).to_owned()));
+/// The task of a run, in SQL over `r`: its id, else a hash of its text, else its trajectory.
+const TASK: &str =
+    "coalesce(r.task_id, 'text ' || CAST(hash64(r.task) AS VARCHAR), r.trajectory_id)";
+
+/// Columns of a quota that are no column of the source.
+pub(super) const OF_CALLS: [&str; 2] = ["api", "outcome"];
+
+/// The values of every quota by a column, checked one by one: a mistake has its place.
+async fn quota_columns(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateResult<String> {
+    let mut columns = String::new();
+    for (at, quota) in recipe.rules.quotas.iter().enumerate() {
+        if OF_CALLS.contains(&quota.by.as_str()) {
+            columns.push_str(&format!(", CAST(NULL AS VARCHAR) AS quota_{at}"));
+            continue;
+        }
+        let sql = format!(
+            "SELECT CAST((\n{}\n) AS VARCHAR) FROM curation_source AS r",
+            quota.by
+        );
+        let checked = match engine.condition(&quota.by) {
+            Ok(()) => engine.plan(&sql).await.map(|_| ()),
+            Err(error) => Err(error),
+        };
+        match checked {
+            Err(EngineError::Sql(message) | EngineError::ReadOnly(message)) => {
+                let message = format!("[[quota]] by: {message}");
+                return Err(recipe.mistake(path, quota.at, message).into());
+            }
+            other => other?,
+        }
+        columns.push_str(&format!(
+            ", CAST((\n{}\n) AS VARCHAR) AS quota_{at}",
+            quota.by
+        ));
     }
-    let named = |judges: &[String]| judges.iter().map(|j| format!("{j:?}")).collect();
-    match &recipe.source.judge {
-        Some(judge) if known.contains(judge) => Ok(judge.clone()),
-        Some(judge) => Err(CurateError::NoSuchJudge {
-            judge: judge.clone(),
-            known: named(&known),
-        }),
-        None => match known.as_slice() {
-            [only] => Ok(only.clone()),
-            [] => Err(CurateError::Empty(format!(
-                "none of the {kept} runs has a reward; rewards come from `verdicts` of the imported runs"
-            ))),
-            several => Err(CurateError::SeveralJudges(named(several))),
-        },
-    }
+    Ok(columns)
 }
 
 async fn candidates(
     engine: &Engine,
     recipe: &Recipe,
-    judge: &str,
+    path: &Path,
     counts: &mut Counts,
+    ledger: &mut Ledger,
 ) -> CurateResult<Vec<Candidate>> {
     let profile = FACTORS.iter().chain(&DIMENSIONS).map(|c| format!("r.{c}"));
     let profile: Vec<String> = profile.collect();
-    // A judge may have judged a run several times: the mean counts.
+    let license = recipe.rules.licenses.as_ref().map_or_else(
+        || "CAST(NULL AS VARCHAR)".to_owned(),
+        |part| format!("json_field(r.labels, {})", quoted(&part.label)),
+    );
+    let quotas = quota_columns(engine, recipe, path).await?;
+    // Names of the source stand alone in a quota: what is joined must have others.
     let sql = format!(
         "SELECT r.run_id, r.environment, r.trajectory_id, r.trajectory_key, r.repeat, r.policy, \
-                r.task_id, r.group_id, v.reward, r.source, r.fidelity_mean, r.fidelity_se, {} \
-         FROM curation_source AS r LEFT JOIN ( \
-             SELECT run_id, exact_mean(reward) AS reward FROM verdicts \
-             WHERE judge = {} AND reward IS NOT NULL GROUP BY run_id \
-         ) AS v ON v.run_id = r.run_id",
+                r.task_id, r.group_id, v.curation_reward, r.source, r.fidelity_mean, r.fidelity_se, {}, \
+                {TASK} AS task, {license} AS license, \
+                CASE WHEN r.calls > 0 THEN CAST(r.pairs AS DOUBLE) / r.calls ELSE 1.0 END AS pairs_share{quotas} \
+         FROM curation_source AS r LEFT JOIN \
+             (SELECT run_id AS curation_run, reward AS curation_reward FROM curation_rewards) AS v \
+         ON v.curation_run = r.run_id",
         profile.join(", "),
-        quoted(judge)
     );
     let mut shared: HashSet<Arc<str>> = HashSet::new();
     let mut share = |text: &str| match shared.get(text) {
@@ -260,23 +331,59 @@ async fn candidates(
             text_of("source")?,
         );
         let (key, repeat) = (longs(&batch, "trajectory_key")?, ints(&batch, "repeat")?);
-        let (reward, mean) = (floats(&batch, "reward")?, floats(&batch, "fidelity_mean")?);
+        let (reward, mean) = (
+            floats(&batch, "curation_reward")?,
+            floats(&batch, "fidelity_mean")?,
+        );
         let se = floats(&batch, "fidelity_se")?;
         let gaps = FACTORS.map(|name| floats(&batch, name));
         let fidelity = DIMENSIONS.map(|name| floats(&batch, name));
+        let (task_key, license) = (text_of("task")?, text_of("license")?);
+        let pairs = floats(&batch, "pairs_share")?;
+        let quotas = (0..recipe.rules.quotas.len()).map(|at| texts(&batch, &format!("quota_{at}")));
+        let quotas = quotas.collect::<CurateResult<Vec<_>>>()?;
         for row in 0..batch.num_rows() {
-            if reward.is_null(row) {
-                counts.without_reward += 1;
-                continue;
-            }
-            if !reward.value(row).is_finite() {
+            let mut why = None;
+            let given = match (
+                reward.is_valid(row).then(|| reward.value(row)),
+                recipe.rules.rewards.missing,
+            ) {
+                (Some(given), _) => given,
+                (None, Some(assumed)) => {
+                    counts.reward_assumed += 1;
+                    assumed
+                }
+                (None, None) => {
+                    counts.without_reward += 1;
+                    why = Some((
+                        "[rewards] one that is a number",
+                        "no verdict gives it a reward".to_owned(),
+                    ));
+                    0.0
+                }
+            };
+            if why.is_none() && !given.is_finite() {
                 counts.reward_not_finite += 1;
-                continue;
+                why = Some((
+                    "[rewards] one that is a number",
+                    format!("its reward is {given}"),
+                ));
             }
+            if let Some(least) = recipe.rules.rewards.min
+                && why.is_none()
+                && given < least
+            {
+                counts.below_min_reward += 1;
+                why = Some((
+                    "[rewards] min",
+                    format!("its reward {given} is below {least}"),
+                ));
+            }
+            let given_reward = given;
             let task_id = text(&task, row);
             let given = text(&group, row).filter(|_| recipe.groups.by == GroupBy::GroupId);
             let trajectory_id = trajectory.value(row).to_owned();
-            counts.group_id_missing += u64::from(group.is_null(row));
+            counts.group_id_missing += u64::from(group.is_null(row) && why.is_none());
             let group = given
                 .or_else(|| task_id.clone())
                 .unwrap_or_else(|| trajectory_id.clone());
@@ -289,8 +396,9 @@ async fn candidates(
                 fidelity: fidelity.each_ref().map(value),
                 mean: float(&mean, row),
                 se: float(&se, row),
+                pairs: float(&pairs, row).unwrap_or(1.0),
             });
-            candidates.push(Candidate {
+            let run = Candidate {
                 run_id: run_id.value(row).to_owned(),
                 environment: share(environment.value(row)),
                 trajectory_id,
@@ -299,10 +407,20 @@ async fn candidates(
                 policy: text(&policy, row).map(|policy| share(&policy)),
                 task_id,
                 group,
-                reward: reward.value(row),
+                task: task_key.value(row).to_owned(),
+                reward: given_reward,
+                license: text(&license, row).map(|name| share(&name)),
+                quotas: quotas
+                    .iter()
+                    .map(|column| text(column, row).map(|value| share(&value)))
+                    .collect(),
                 profile,
-                repair: None,
-            });
+                ..Candidate::default()
+            };
+            match why {
+                None => candidates.push(run),
+                Some((rule, why)) => ledger.left_out(&run, rule, || why),
+            }
         }
     }
     Ok(candidates)
@@ -333,37 +451,49 @@ async fn regions(engine: &Engine) -> CurateResult<Regions> {
     Ok(regions)
 }
 
-/// How much better simulated rewards are than real ones, per environment: the
-/// mean over the trajectories with both, each the mean of its own runs.
-pub(super) async fn reward_excess(
-    engine: &Engine,
-    judge: &str,
-) -> CurateResult<BTreeMap<String, Excess>> {
+/// Every trajectory with a profile, as a candidate without run.
+pub(super) async fn profiled(engine: &Engine) -> CurateResult<Vec<Candidate>> {
     let sql = format!(
-        "SELECT environment, exact_mean(sim - real) AS excess, count(*) AS trajectories FROM ( \
-             SELECT environment, trajectory_id, \
-                    exact_mean(CASE WHEN arm = 'sim' THEN reward END) AS sim, \
-                    exact_mean(CASE WHEN arm = 'real' THEN reward END) AS real \
-             FROM verdicts WHERE judge = {} AND reward IS NOT NULL \
-             GROUP BY environment, trajectory_id \
-         ) AS both_arms WHERE sim IS NOT NULL AND real IS NOT NULL \
-         GROUP BY environment ORDER BY environment",
-        quoted(judge)
+        "WITH tasks AS (SELECT r.environment, r.trajectory_id, min({TASK}) AS task FROM runs AS r \
+                        GROUP BY r.environment, r.trajectory_id) \
+         SELECT p.environment, p.trajectory_id, t.task, p.fidelity_se, \
+                CASE WHEN p.calls > 0 THEN CAST(p.pairs AS DOUBLE) / p.calls ELSE 1.0 END AS pairs_share, {} \
+         FROM profiles_now AS p JOIN tasks AS t \
+           ON t.environment = p.environment AND t.trajectory_id = p.trajectory_id",
+        FACTORS.map(|name| format!("p.{name}")).join(", ")
     );
-    let mut excess = BTreeMap::new();
+    let measured: Arc<str> = "measured".into();
+    let mut found = Vec::new();
     let mut batches = stream(engine, &sql).await?;
     while let Some(batch) = batches.next().await? {
-        let (environment, mean) = (texts(&batch, "environment")?, floats(&batch, "excess")?);
-        let n = longs(&batch, "trajectories")?;
+        let (environment, id) = (
+            texts(&batch, "environment")?,
+            texts(&batch, "trajectory_id")?,
+        );
+        let (task, se) = (texts(&batch, "task")?, floats(&batch, "fidelity_se")?);
+        let pairs = floats(&batch, "pairs_share")?;
+        let mut gaps = Vec::with_capacity(FACTORS.len());
+        for name in FACTORS {
+            gaps.push(floats(&batch, name)?);
+        }
         for row in 0..batch.num_rows() {
-            if let Some(mean) = float(&mean, row).filter(|m| m.is_finite()) {
-                let trajectories = u64::try_from(n.value(row)).unwrap_or_default();
-                excess.insert(
-                    environment.value(row).to_owned(),
-                    Excess { mean, trajectories },
-                );
+            let mut profile = Profile {
+                source: Arc::clone(&measured),
+                se: float(&se, row),
+                pairs: float(&pairs, row).unwrap_or(1.0),
+                ..Profile::default()
+            };
+            for (gap, column) in profile.gaps.iter_mut().zip(&gaps) {
+                *gap = float(column, row);
             }
+            found.push(Candidate {
+                environment: environment.value(row).into(),
+                trajectory_id: id.value(row).to_owned(),
+                task: task.value(row).to_owned(),
+                profile: Some(profile),
+                ..Candidate::default()
+            });
         }
     }
-    Ok(excess)
+    Ok(found)
 }

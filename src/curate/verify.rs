@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::decide::{Question, decide};
 use super::error::{CurateError, CurateResult};
+use super::fill;
+use super::ledger::Ledger;
 use super::manifest_files::{Beside, ShardFile};
 use super::place::Workshop;
 use super::read::{quoted, stream, texts};
 use super::recipe::Recipe;
+use super::rule_figures::HoldoutFigures;
 use super::write::hash_file;
-use super::{decide, fill};
 use crate::engine::Engine;
 use crate::import::Progress;
 use crate::lake::{At, Lake};
@@ -24,6 +27,8 @@ pub(super) struct Known {
     pub(super) fidelake: String,
     pub(super) lake_version: i64,
     pub(super) recipe: String,
+    #[serde(default)]
+    pub(super) holdouts: Vec<HoldoutFigures>,
     pub(super) files: Vec<ShardFile>,
     pub(super) beside: Vec<Beside>,
 }
@@ -158,14 +163,13 @@ async fn against_another(
     progress: &dyn Progress,
 ) -> CurateResult<Vec<String>> {
     let path = Path::new("manifest.json, recipe");
-    let recipe = Recipe::parse(path, &known.recipe)?;
-    let version = lake
-        .pin(&At::Version(known.lake_version))?
-        .version()
-        .clone();
-    let (engine, decided) = decide(lake, &recipe, path, &version).await?;
+    // Hold-out files are looked for in the current folder: the lake does not keep them.
+    let at = At::Version(known.lake_version);
+    let question = Question::of(lake.path(), path, &known.recipe, &at)?;
+    let engine = Engine::open(lake, &at).await?;
+    let decided = decide(&engine, &question, &mut Ledger::default()).await?;
     let shop = Workshop::open(folder, &known.curation_id)?;
-    let made = fill(&shop, &engine, &recipe, &version, &decided, progress).await;
+    let made = fill(&shop, &engine, &question, &decided, progress).await;
     shop.remove();
     let made = made?;
     if made == text {
@@ -212,7 +216,8 @@ fn against_recipe(known: &Known) -> Option<String> {
         Ok(recipe) => recipe,
         Err(error) => return Some(format!("the recipe cannot be read: {error}")),
     };
-    (recipe.curation_id(known.lake_version) != known.curation_id).then(|| {
+    let inputs: Vec<&str> = known.holdouts.iter().map(|h| h.blake3.as_str()).collect();
+    (recipe.curation_id(known.lake_version, &inputs) != known.curation_id).then(|| {
         format!(
             "manifest.json: curation {} is not that of its recipe at lake version {} (made by fidelake {}; this is {})",
             known.curation_id,

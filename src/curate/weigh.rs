@@ -2,7 +2,9 @@
 //! "Gate" and "Advantages").
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use fidelake_core::choose::{Member, Stratum, joint};
 use fidelake_core::gap::{
     Advantages, Gate, WeightScale, effective_size, fidelity_low, group_advantages,
     reward_corrected, weight_moved,
@@ -10,11 +12,16 @@ use fidelake_core::gap::{
 use fidelake_core::stats::ExactSum;
 
 use super::error::{CurateError, CurateResult};
-use super::fidelity::{Judged, KAPPA, gate, judge};
+use super::fidelity::{Gates, Judged, judge};
+use super::ledger::Ledger;
 use super::predicted::{Check, Predicted};
-use super::recipe::{Arm, Recipe, Unknown};
-use super::select::{Candidate, Counts, Excess, Selection};
+use super::recipe::{Arm, GatePart, Recipe, Unknown};
+use super::region::{FACTORS, Regions};
+use super::select::{Candidate, Counts, Excess};
 use super::split::Split;
+
+/// Rewards above it, beside others up to 1 in one group, speak of two scales.
+const LARGE_REWARD: f64 = 10.0;
 
 /// A row of the shards, without its payload.
 #[derive(Clone, Debug)]
@@ -29,6 +36,12 @@ pub(super) struct Row {
     pub(super) reward_corrected: Option<f64>,
     pub(super) group: GroupFigures,
     pub(super) advantages: Advantages,
+    /// g: what the gate alone says.
+    pub(super) gate_weight: f64,
+    /// What the gate would say of it without its repair; `None` if it is not repaired.
+    pub(super) unrepaired_weight: Option<f64>,
+    /// c_b: what gives its stratum of difficulty its share back; 1 without the joint gate.
+    pub(super) difficulty_factor: f64,
     /// Which part of the data set it belongs to.
     pub(super) split: Split,
 }
@@ -45,12 +58,14 @@ pub(super) struct GroupFigures {
 
 /// All rows, and the constants that made them.
 pub(super) struct Weighed {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Arc<Vec<Row>>,
     pub(super) counts: Counts,
-    pub(super) gate: Gate,
-    /// Trajectories that the constants were computed from.
-    pub(super) gate_trajectories: u64,
+    pub(super) gates: Gates,
+    /// Factors of f that the recipe looks at.
+    pub(super) chosen: Vec<&'static str>,
+    /// Of these: measured nowhere.
     pub(super) left_out: Vec<&'static str>,
+    pub(super) joint: Option<JointFigures>,
     pub(super) weight_moved: Option<f64>,
     pub(super) weight_scale: Option<f64>,
     /// Share of all weight by `profile_source`.
@@ -60,60 +75,94 @@ pub(super) struct Weighed {
     pub(super) predictions: BTreeMap<&'static str, Check>,
 }
 
-/// Gives every candidate its weight and its advantages.
-pub(super) fn weigh(
+/// The joint gate of fidelity and difficulty.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JointFigures {
+    pub(super) strata: Vec<Stratum>,
+    /// Rows that only the simulator can solve: v = 0.
+    pub(super) infeasible_rows: u64,
+    /// Rows of tasks of which no pass rate is known: c_b = 1.
+    pub(super) without_rate: u64,
+    /// All weights are divided by it, so that none is above 1.
+    pub(super) scale: f64,
+}
+
+/// Says how far every candidate can be believed, and leaves out those of which nothing
+/// is known where the recipe says so.
+pub(super) fn believe(
     recipe: &Recipe,
-    selection: Selection,
-    excess: &BTreeMap<String, Excess>,
-    predicted: &Predicted,
-) -> CurateResult<Weighed> {
-    let Selection {
-        mut counts,
-        candidates,
-        regions,
-        ..
-    } = selection;
-    let real = recipe.source.arm == Arm::Real;
+    part: &GatePart,
+    known: (&Regions, &Predicted),
+    mut candidates: Vec<Candidate>,
+    counts: &mut Counts,
+    ledger: &mut Ledger,
+) -> CurateResult<Vec<Candidate>> {
+    let (regions, predicted) = known;
     let mut expectations = HashMap::new();
-    let judged: Vec<Option<Judged>> = candidates
-        .iter()
-        .map(|run| {
-            if real {
-                // The real world is what fidelity is measured against.
-                return Some(Judged {
-                    f: 1.0,
-                    mean: Some(1.0),
-                    se: Some(0.0),
-                    source: "real",
-                });
-            }
+    for run in &mut candidates {
+        run.judged = if recipe.source.arm == Arm::Real {
+            // The real world is what fidelity is measured against.
+            Some(Judged {
+                f: 1.0,
+                mean: Some(1.0),
+                se: Some(0.0),
+                source: "real",
+            })
+        } else {
             let expected = expectations
-                .entry(std::sync::Arc::clone(&run.environment))
+                .entry(Arc::clone(&run.environment))
                 .or_insert_with(|| regions.expected(&run.environment));
             let mut expected = *expected;
             if let Some(expected) = &mut expected {
                 predicted.refine(run, expected);
             }
-            judge(run, expected.as_ref())
-        })
-        .collect();
-    let (gate, gate_trajectories) = gate(recipe, &candidates, &judged);
-
-    let mut rows = Vec::with_capacity(candidates.len());
-    for (run, judged) in candidates.into_iter().zip(judged) {
-        let low = judged.map(|j| fidelity_low(j.f, j.se, KAPPA));
-        let input = match gate {
-            Gate::Seed => judged.and_then(|j| j.mean),
-            _ => low,
+            judge(run, expected.as_ref(), part)
         };
-        let weight = match (input, recipe.gate.unknown) {
+    }
+    if part.unknown != Unknown::Drop {
+        return Ok(candidates);
+    }
+    let unknown: Vec<bool> = candidates.iter().map(|run| run.judged.is_none()).collect();
+    counts.dropped_unknown = unknown.iter().filter(|unknown| **unknown).count() as u64;
+    let kept = ledger.keep(candidates, "[gate] unknown = \"drop\"", "", &|at| {
+        unknown[at].then(|| "too little is known of its fidelity".to_owned())
+    });
+    if kept.is_empty() {
+        return Err(CurateError::Empty(format!(
+            "unknown = \"drop\" in [gate] left out all {} runs, because no trajectory of their environments has a profile of which enough is known (min_pairs, min_dimensions); `fidelake profile` computes profiles from trajectories with runs on both arms",
+            counts.dropped_unknown
+        )));
+    }
+    Ok(kept)
+}
+
+/// Gives every candidate its weight and its advantages. The candidates must be judged.
+pub(super) fn weigh(
+    recipe: &Recipe,
+    part: &GatePart,
+    candidates: Vec<Candidate>,
+    mut counts: Counts,
+    regions: &Regions,
+    gates: Gates,
+    excess: &BTreeMap<String, Excess>,
+) -> CurateResult<Weighed> {
+    let real = recipe.source.arm == Arm::Real;
+    let mut rows = Vec::with_capacity(candidates.len());
+    for run in candidates {
+        let judged = run.judged;
+        let low = judged.map(|j| fidelity_low(j.f, j.se, part.kappa));
+        let gate = gates.of(&run);
+        let seen = |judged: Judged| match gate {
+            Gate::Seed => judged.mean,
+            _ => Some(fidelity_low(judged.f, judged.se, part.kappa)),
+        };
+        let input = judged.and_then(seen);
+        let before = run.repair.as_ref().and_then(|repair| repair.before);
+        let weight = match (input, part.unknown) {
             (Some(fidelity), _) => gate.weight(fidelity),
-            (None, Unknown::Keep) => 1.0,
+            // Candidates without any evidence are gone where they are to be dropped.
+            (None, Unknown::Keep | Unknown::Drop) => 1.0,
             (None, Unknown::Weight(weight)) => weight,
-            (None, Unknown::Drop) => {
-                counts.dropped_unknown += 1;
-                continue;
-            }
         };
         // The reward of a repaired run may be that of the real world.
         let real_reward = run.repair.as_ref().is_some_and(|r| r.real_reward);
@@ -134,37 +183,105 @@ pub(super) fn weigh(
                 fidelity_weight: weight,
                 ..Advantages::default()
             },
+            gate_weight: weight,
+            unrepaired_weight: before.and_then(seen).map(|x| gate.weight(x)),
+            difficulty_factor: 1.0,
+            split: run.split,
             run,
-            split: Split::Train,
         });
     }
     if rows.is_empty() {
-        return Err(CurateError::Empty(format!(
-            "unknown = \"drop\" in [gate] left out all {} runs, because no trajectory of their environments has a profile; `fidelake profile` computes profiles from trajectories with runs on both arms",
-            counts.dropped_unknown
-        )));
+        return Err(CurateError::Empty(
+            "the rules of the recipe left out every run".into(),
+        ));
     }
+    let joint = recipe
+        .rules
+        .difficulty
+        .joint
+        .then(|| join(recipe, &mut rows));
+    // A stable sort: within a part the order is that of the candidates.
+    rows.sort_by_key(|row| row.split);
     let weight_scale = group(recipe, &mut rows, &mut counts);
     counts.rows = rows.len() as u64;
+    for row in &rows {
+        *counts.splits.entry(row.split.as_str()).or_default() += 1;
+    }
     let weights: Vec<f64> = rows.iter().map(|r| r.advantages.fidelity_weight).collect();
     let (weight_by_source, rows_by_source) = shares(&rows);
+    let chosen = || {
+        FACTORS
+            .into_iter()
+            .zip(part.factors)
+            .filter(|(_, chosen)| *chosen)
+    };
+    let nowhere = regions.left_out();
     Ok(Weighed {
         weight_moved: weight_moved(&weights),
         weight_scale,
         weight_by_source,
         rows_by_source,
-        left_out: regions.left_out(),
-        rows,
+        chosen: chosen().map(|(name, _)| name).collect(),
+        left_out: chosen()
+            .map(|(name, _)| name)
+            .filter(|name| nowhere.contains(name))
+            .collect(),
+        rows: Arc::new(rows),
         counts,
-        gate,
-        gate_trajectories,
-        predictions: predicted.checks(),
+        gates,
+        joint,
+        predictions: BTreeMap::new(),
     })
+}
+
+/// w = v g c_b, divided by the largest c_b above 1.
+fn join(recipe: &Recipe, rows: &mut [Row]) -> JointFigures {
+    let part = recipe.rules.difficulty;
+    let mut ids: HashMap<(std::sync::Arc<str>, String), u32> = HashMap::new();
+    let mut places = Vec::new();
+    let mut members = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let Some(pass_rate) = row.run.figures.pass_rate else {
+            continue;
+        };
+        let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        let id = (
+            Arc::clone(&row.run.environment),
+            row.run.trajectory_id.clone(),
+        );
+        places.push(at);
+        members.push(Member {
+            pass_rate,
+            trajectory: *ids.entry(id).or_insert(next),
+            feasible: row.run.figures.feasible,
+            gate: row.gate_weight,
+        });
+    }
+    let found = joint(&members, part.strata, part.min_trajectories);
+    for (at, stratum) in places.iter().zip(&found.of) {
+        rows[*at].difficulty_factor = found.strata.get(*stratum).map_or(1.0, |s| s.factor);
+    }
+    let scale = rows
+        .iter()
+        .map(|row| row.difficulty_factor)
+        .fold(1.0, f64::max);
+    let mut infeasible_rows = 0;
+    for row in rows.iter_mut() {
+        let v = f64::from(u8::from(row.run.figures.feasible));
+        infeasible_rows += u64::from(!row.run.figures.feasible);
+        row.advantages.fidelity_weight = v * row.gate_weight * row.difficulty_factor / scale;
+    }
+    JointFigures {
+        strata: found.strata,
+        infeasible_rows,
+        without_rate: (rows.len() - members.len()) as u64,
+        scale,
+    }
 }
 
 /// Advantages within groups; returns the one constant that rescales weights.
 fn group(recipe: &Recipe, rows: &mut [Row], counts: &mut Counts) -> Option<f64> {
-    let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Split, &str, &str, Option<&str>), Vec<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
         let policy = row
             .run
@@ -172,7 +289,7 @@ fn group(recipe: &Recipe, rows: &mut [Row], counts: &mut Counts) -> Option<f64> 
             .as_deref()
             .filter(|_| !recipe.groups.mix_policies);
         groups
-            .entry((&row.run.environment, &row.run.group, policy))
+            .entry((row.split, &row.run.environment, &row.run.group, policy))
             .or_default()
             .push(at);
     }
@@ -189,6 +306,9 @@ fn group(recipe: &Recipe, rows: &mut [Row], counts: &mut Counts) -> Option<f64> 
         };
         scale.add(&group);
         counts.groups += 1;
+        let large = rewards.iter().any(|r| r.abs() > LARGE_REWARD);
+        let small = rewards.iter().any(|r| *r != 0.0 && r.abs() <= 1.0);
+        counts.mixed_scale_groups += u64::from(large && small);
         if group.degenerate {
             counts.degenerate_groups += 1;
             counts.degenerate_rows += group.size as u64;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fidelake_core::stats::quantile;
 
-use super::super::region::{PerFactor, Regions};
+use super::super::fidelity::gate;
+use super::super::region::PerFactor;
 use super::super::select::Profile;
 use super::*;
 use crate::curate::predicted::Predicted;
@@ -23,6 +24,9 @@ impl Row {
             reward_corrected: None,
             group: GroupFigures::default(),
             advantages: Advantages::default(),
+            gate_weight: 0.5,
+            unrepaired_weight: None,
+            difficulty_factor: 1.0,
             split: Split::Train,
         }
     }
@@ -48,6 +52,7 @@ fn candidate(
             fidelity: [None; 4],
             mean: Some(0.7),
             se: Some(0.02),
+            pairs: 1.0,
         }),
         ..Candidate::default()
     }
@@ -66,22 +71,24 @@ fn weighed(recipe: &str, candidates: Vec<Candidate>) -> CurateResult<Weighed> {
             regions.add(&run.environment, profile.gaps);
         }
     }
-    let selection = Selection {
-        judge: "j".into(),
-        counts: Counts::default(),
-        candidates,
-        regions,
-    };
     let excess = Excess {
         mean: 0.25,
         trajectories: 3,
     };
-    weigh(
+    let mut counts = Counts::default();
+    let part = recipe.gate;
+    let ledger = &mut Ledger::default();
+    let candidates = believe(
         &recipe,
-        selection,
-        &[("e".to_owned(), excess)].into(),
-        &Predicted::default(),
-    )
+        &part,
+        (&regions, &Predicted::default()),
+        candidates,
+        &mut counts,
+        ledger,
+    )?;
+    let gates = gate(&recipe, &candidates, None);
+    let excess = [("e".to_owned(), excess)].into();
+    weigh(&recipe, &part, candidates, counts, &regions, gates, &excess)
 }
 
 #[test]
@@ -98,8 +105,8 @@ fn the_quantile_gate_sees_each_trajectory_once() {
     let f: Vec<f64> = gaps.iter().map(|gap| 1.0 - gap).collect();
     let (beta, median) = (quantile(&f, 0.2).unwrap(), quantile(&f, 0.5).unwrap());
     let alpha = 9f64.ln() / (median - beta);
-    assert_eq!(weighed.gate_trajectories, 5);
-    assert_eq!(weighed.gate, Gate::Quantile { alpha, beta });
+    assert_eq!(weighed.gates.from, 5);
+    assert_eq!(weighed.gates.shown, Gate::Quantile { alpha, beta });
     let row = &weighed.rows[1];
     assert!((row.fidelity_low.unwrap() - 0.48).abs() < 1e-12);
     let weight = 1.0 / (1.0 + (-alpha * (0.48 - beta)).exp());
@@ -165,10 +172,10 @@ fn predictions_do_not_move_the_constants() {
         .enumerate()
         .map(|(at, gap)| candidate("e", &format!("t{at}"), 0, 0.0, all(*gap)))
         .collect();
-    let alone = weighed("", runs.clone()).unwrap().gate;
+    let alone = weighed("", runs.clone()).unwrap().gates.shown;
     runs.extend((0..50).map(|at| candidate("e", &format!("p{at}"), 0, 0.0, None)));
     let among = weighed("", runs).unwrap();
-    assert_eq!((among.gate, among.gate_trajectories), (alone, 5));
+    assert_eq!((among.gates.shown, among.gates.from), (alone, 5));
 }
 
 #[test]
@@ -179,7 +186,10 @@ fn without_evidence_the_policy_decides() {
             .chain([candidate("new", "x", 0, 1.0, None)])
             .collect::<Vec<_>>()
     };
-    let last = |recipe: &str| weighed(recipe, runs()).unwrap().rows.pop().unwrap();
+    let last = |recipe: &str| {
+        let rows = weighed(recipe, runs()).unwrap().rows;
+        rows.last().unwrap().clone()
+    };
     let kept = last("");
     assert_eq!(
         (kept.source, kept.advantages.fidelity_weight),
@@ -218,7 +228,7 @@ fn policies_are_not_mixed_unless_told() {
     let mixed = weighed("[groups]\nmix_policies = true\n", runs()).unwrap();
     assert_eq!((mixed.counts.groups, mixed.rows[2].group.size), (1, 3));
     // All are faithful: there is no gate.
-    assert_eq!(mixed.gate, Gate::Open);
+    assert_eq!(mixed.gates.shown, Gate::Open);
 }
 
 #[test]
@@ -235,4 +245,108 @@ fn the_real_arm_is_the_measure() {
             .all(|r| r.source == "real" && r.advantages.fidelity_weight == 1.0)
     );
     assert_eq!(weighed.rows[0].reward_corrected, Some(1.0));
+}
+
+#[test]
+fn the_joint_gate_keeps_the_shares_of_feasible_difficulty() {
+    // Hard tasks are less faithful; one of them only the simulator can solve.
+    let mut runs: Vec<Candidate> = (0..100)
+        .map(|at| {
+            let hard = at < 50;
+            let gap = if hard { 0.4 } else { 0.1 } + f64::from(at % 7) / 50.0;
+            let mut run = candidate("e", &format!("t{at}"), 0, f64::from(at % 2), all(gap));
+            run.figures.pass_rate = Some(if hard { 0.1 } else { 0.9 });
+            run.figures.feasible = at != 3;
+            run
+        })
+        .collect();
+    let joint = "[difficulty]\njoint = true\nstrata = 2\n";
+    let weighed_jointly = weighed(joint, runs.clone()).unwrap();
+    let figures = weighed_jointly.joint.as_ref().unwrap();
+    assert_eq!((figures.strata.len(), figures.infeasible_rows), (2, 1));
+    let total: f64 = weighed_jointly
+        .rows
+        .iter()
+        .map(|r| r.advantages.fidelity_weight)
+        .sum();
+    let of_hard = |row: &&Row| row.run.figures.pass_rate == Some(0.1);
+    let hard: f64 = weighed_jointly
+        .rows
+        .iter()
+        .filter(of_hard)
+        .map(|r| r.advantages.fidelity_weight)
+        .sum();
+    assert!(
+        (hard / total - 49.0 / 99.0).abs() < 0.1 * 49.0 / 99.0,
+        "{}",
+        hard / total
+    );
+    // The gate alone takes it away from the hard ones.
+    let alone = weighed("", runs.clone()).unwrap();
+    let total: f64 = alone
+        .rows
+        .iter()
+        .map(|r| r.advantages.fidelity_weight)
+        .sum();
+    let hard: f64 = alone
+        .rows
+        .iter()
+        .filter(of_hard)
+        .map(|r| r.advantages.fidelity_weight)
+        .sum();
+    assert!(hard / total < 0.4, "{}", hard / total);
+    for row in &weighed_jointly.rows {
+        let v = f64::from(u8::from(row.run.figures.feasible));
+        let w = v * row.gate_weight * row.difficulty_factor / figures.scale;
+        assert!((row.advantages.fidelity_weight - w).abs() < 1e-12 && w <= 1.0);
+    }
+    // A task of which no pass rate is known keeps its gate.
+    runs[0].figures.pass_rate = None;
+    let again = weighed(joint, runs).unwrap();
+    assert_eq!(again.joint.unwrap().without_rate, 1);
+}
+
+#[test]
+fn a_profile_of_which_too_little_is_known_says_nothing() {
+    let mut runs: Vec<Candidate> = (0..6)
+        .map(|at| candidate("e", &format!("t{at}"), 0, f64::from(at % 2), all(0.3)))
+        .collect();
+    if let Some(profile) = &mut runs[0].profile {
+        profile.pairs = 0.4;
+    }
+    let kept = weighed(
+        "[gate]\nmin_pairs = 0.5\nunknown = \"drop\"\n",
+        runs.clone(),
+    )
+    .unwrap();
+    assert_eq!((kept.rows.len(), kept.counts.dropped_unknown), (5, 1));
+    let none = weighed(
+        "[gate]\ndimensions = [\"obs\"]\nmin_dimensions = 1\n",
+        runs.clone(),
+    )
+    .unwrap();
+    // Only obs counts: f is 1 - .3, whatever the others say.
+    assert!(
+        none.rows
+            .iter()
+            .all(|row| (row.fidelity.unwrap() - 0.7).abs() < 1e-12)
+    );
+    assert_eq!(none.chosen, ["run_obs"]);
+    let constants = weighed("[gate]\nalpha = 10.0\nbeta = 0.5\n", runs).unwrap();
+    assert_eq!(
+        constants.gates.shown,
+        Gate::Quantile {
+            alpha: 10.0,
+            beta: 0.5
+        }
+    );
+}
+
+#[test]
+fn groups_of_two_scales_are_counted() {
+    let runs = vec![
+        candidate("e", "a", 0, 0.5, all(0.0)),
+        candidate("e", "b", 0, 80.0, all(0.0)),
+    ];
+    assert_eq!(weighed("", runs).unwrap().counts.mixed_scale_groups, 1);
 }

@@ -18,6 +18,24 @@ pub enum At {
     Time(String),
 }
 
+impl At {
+    /// A time as people write it: a day (its end, UTC) or RFC 3339. `None` for anything else.
+    #[must_use]
+    pub fn parse_time(text: &str) -> Option<Self> {
+        let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d")
+            .ok()
+            .and_then(|day| day.and_hms_milli_opt(23, 59, 59, 999))
+            .map(|time| time.and_utc());
+        let time = chrono::DateTime::parse_from_rfc3339(text)
+            .map(|t| t.to_utc())
+            .ok()
+            .or(day)?;
+        Some(Self::Time(
+            time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+        ))
+    }
+}
+
 /// A lake at one version: every table at exactly the Delta version that belongs to it.
 #[derive(Debug)]
 pub struct Pinned<'l> {

@@ -26,6 +26,7 @@ pub const NAMED: &[NamedQuery] = queries![
     "real_coverage",
     "outcomes_and_latency",
     "tools_by_arm",
+    "low_fidelity_weight",
 ];
 
 impl NamedQuery {

@@ -169,7 +169,7 @@ fn other_readers_compute_the_same_numbers() {
 #[test]
 fn what_cannot_be_done_is_said_and_leaves_nothing() {
     let place = Place::new();
-    place.write("wrong.toml", "version = 1\n[gate]\nkind = \"calibrated\"\n");
+    place.write("wrong.toml", "version = 1\n[gate]\nkind = \"perfect\"\n");
     refused(
         &place.curate("wrong.toml", "out"),
         &["wrong.toml:3:8", "`quantile`"],

@@ -10,6 +10,7 @@
 mod asking;
 mod bad_input;
 mod curate;
+mod curate_rules;
 mod curation_report;
 mod decision;
 mod dual;

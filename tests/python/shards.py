@@ -88,7 +88,9 @@ def read(folder, manifest):
 
 
 def check_order(rows):
-    keys = [tuple(r[k] for k in ("environment", "group_id", "trajectory_id")) + (r["repeat"],) for r in rows]
+    parts = ["train", "validation", "test"]
+    names = ("environment", "group_id", "trajectory_id")
+    keys = [(parts.index(r["split"]),) + tuple(r[k] for k in names) + (r["repeat"],) for r in rows]
     # Texts are ordered by their bytes.
     keys = [tuple(k.encode() if isinstance(k, str) else k for k in key) for key in keys]
     assert keys == sorted(keys), "the rows stand in another order"
@@ -137,6 +139,9 @@ def check_weights(rows, manifest):
     values = np.array(list(once.values()))
     assert gate["trajectories"] == len(values)
     known = ~np.isnan(f)
+    if gate["kind"] == "calibrated":
+        check_calibration(rows, gate)
+        return check_shares(rows, manifest)
     wanted = np.full(len(rows), {"keep": 1.0, "weight": gate["unknown_weight"], "drop": None}[gate["unknown"]], float)
     if gate["kind"] == "quantile":
         beta, median = np.quantile(values, 0.2), np.quantile(values, 0.5)
@@ -149,9 +154,45 @@ def check_weights(rows, manifest):
         wanted[known] = 1 / (1 + np.exp(-10 * (numbers(rows, "fidelity_mean")[known] - 0.7)))
     else:
         wanted[known] = 1
-        assert gate["asked"] != "quantile" or len(values) == 0 or np.quantile(values, 0.2) >= gate["no_gate_from"]
+        assert gate["asked"] in ("none", "seed") or len(values) == 0 or np.quantile(values, 0.2) >= gate["no_gate_from"]
+    close("gate_weight", numbers(rows, "gate_weight"), wanted, 1e-9)
+    check_shares(rows, manifest)
+
+
+def check_calibration(rows, gate):
+    """Of five curves only that of all pairs stands in the manifest: weights lie around it and grow with f_low."""
+    curve = lambda x: 1 / (1 + np.exp(-(gate["intercept"] + gate["slope"] * x)))
+    low, g = numbers(rows, "fidelity_low"), numbers(rows, "gate_weight")
+    known = ~np.isnan(low)
+    assert gate["slope"] > 0 and gate["pairs"] >= 300 and gate["broken"] >= 30
+    close("gate_weight", g[known], curve(low[known]) / curve(1.0), 0.1)
+
+
+def check_joint(rows, manifest):
+    """The factors of the strata again, from v, g and the pass rates."""
+    joint = manifest["joint"]
+    v, g, c = (numbers(rows, k) for k in ("feasible", "gate_weight", "difficulty_factor"))
+    rate = numbers(rows, "pass_rate")
+    known = ~np.isnan(rate)
+    assert joint["rows_without_pass_rate"] == int((~known).sum())
+    for stratum in joint["strata"]:
+        at = known & (rate >= stratum["pass_rate_from"])
+        at &= (rate < stratum["pass_rate_to"]) | (stratum["pass_rate_to"] == 1.0)
+        if v[at].sum() == 0:
+            continue
+        share = v[at].sum() / v[known].sum()
+        gated = (v * g)[at].sum() / (v * g)[known].sum()
+        close("c_b", c[at], np.full(at.sum(), np.clip(share / gated, 0.5, 3)))
+        assert stratum["clipped"] == bool(share / gated < 0.5 or share / gated > 3)
+        if not any(s["clipped"] for s in joint["strata"]):
+            close("share", (v * g * c)[at].sum() / (v * g * c)[known].sum(), share)
+    close("scale", joint["scale"], max(1.0, c.max()))
+    return v * g * c / joint["scale"]
+
+
+def check_shares(rows, manifest):
     w = numbers(rows, "fidelity_weight")
-    close("fidelity_weight", w, wanted, 1e-9)
+    close("fidelity_weight", w, check_joint(rows, manifest) if manifest["joint"] else numbers(rows, "gate_weight"))
     close("weight_moved", manifest["weight_moved"], np.abs(w / w.sum() - 1 / len(w)).sum() / 2)
     by_source = collections.defaultdict(float)
     for row, x in zip(rows, w):
@@ -164,7 +205,7 @@ def check_advantages(rows, manifest):
     mixed = "mix_policies=true" in manifest["recipe"].replace(" ", "")
     groups = collections.defaultdict(list)
     for at, row in enumerate(rows):
-        groups[row["environment"], row["group_id"], None if mixed else row["policy"]].append(at)
+        groups[row["split"], row["environment"], row["group_id"], None if mixed else row["policy"]].append(at)
     eps = manifest["advantage_epsilon"]
     w, r = numbers(rows, "fidelity_weight"), numbers(rows, "reward")
     wanted = {k: np.zeros(len(rows)) for k in ("advantage", "advantage_centered", "advantage_fidelity_seed", "advantage_fidelity")}

@@ -1,6 +1,6 @@
 //! From a profile to a weight (docs/measures.md, "Gate").
 
-use crate::stats::{ExactSum, quantile, sigmoid};
+use crate::stats::{ExactSum, Logistic, quantile, sigmoid};
 
 /// The steepest and the flattest slope of the quantile gate.
 pub const ALPHA_RANGE: (f64, f64) = (5.0, 40.0);
@@ -87,7 +87,16 @@ pub enum Gate {
     },
     /// `sigmoid(10 (fidelity_mean - 0.7))` of the mean of the four fidelities.
     Seed,
+    /// `P(kept | f) / P(kept | 1)` of the lower fidelity: how much less often what was
+    /// right on sim stays right on real than under full fidelity.
+    Calibrated(Logistic),
 }
+
+/// Pairs right on sim and judged on both arms that a calibrated gate needs.
+pub const CALIBRATION_PAIRS: usize = 300;
+
+/// So many of them must be wrong on real.
+pub const CALIBRATION_BROKEN: usize = 30;
 
 impl Gate {
     /// The quantile gate for these fidelities: beta = 20 % quantile (type 7),
@@ -112,12 +121,14 @@ impl Gate {
     }
 
     /// The weight in `[0,1]` of a trajectory: of its `f_low`, for [`Gate::Seed`] of its `fidelity_mean`.
+    /// A calibrated gate with a falling curve gives 1 at most.
     #[must_use]
     pub fn weight(&self, fidelity: f64) -> f64 {
         match *self {
             Self::Open => 1.0,
             Self::Quantile { alpha, beta } => sigmoid(alpha * (fidelity - beta)),
             Self::Seed => sigmoid(10.0 * (fidelity - 0.7)),
+            Self::Calibrated(kept) => (kept.of(fidelity) / kept.of(1.0)).clamp(0.0, 1.0),
         }
     }
 
@@ -128,6 +139,7 @@ impl Gate {
             Self::Open => "none",
             Self::Quantile { .. } => "quantile",
             Self::Seed => "seed",
+            Self::Calibrated(_) => "calibrated",
         }
     }
 }
@@ -174,6 +186,14 @@ mod tests {
         assert_eq!(Gate::quantile(&[0.95, 0.97, 1.0]), Some(Gate::Open));
         assert_eq!(Gate::quantile(&[]), None);
         assert_eq!(Gate::Seed.weight(0.7), 0.5);
+        // Kept .5 at 0 and .75 at 1: weights 2/3 and 1.
+        let kept = Logistic {
+            intercept: 0.0,
+            slope: 3f64.ln(),
+        };
+        let gate = Gate::Calibrated(kept);
+        assert!((gate.weight(0.0) - 2.0 / 3.0).abs() < 1e-12 && gate.weight(1.0) == 1.0);
+        assert_eq!(gate.kind(), "calibrated");
         assert!((Gate::Seed.weight(1.0) - 1.0 / (1.0 + (-3f64).exp())).abs() < 1e-12);
     }
 

@@ -81,7 +81,10 @@ pub use dual::{
     Firsts, Knowledge, Learned, NoKnowledge, PARTS, Part, RunCall, SlotGap, Variation,
     compare_runs, variations,
 };
-pub use gate::{ALPHA_RANGE, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM, fidelity_low, weight_moved};
+pub use gate::{
+    ALPHA_RANGE, CALIBRATION_BROKEN, CALIBRATION_PAIRS, Gaps, Gate, MAX_PENALTY, NO_GATE_FROM,
+    fidelity_low, weight_moved,
+};
 pub use identifiers::identifiers;
 pub use kinds::{CosmeticKind, CosmeticWeights, DiffKind, Kinds, Rules, Severity};
 pub use leaf::SHORT_CHARS;

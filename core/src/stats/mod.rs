@@ -6,6 +6,7 @@ mod chance;
 mod decay;
 mod divergence;
 mod fit;
+mod logistic;
 mod rank;
 mod ratio;
 mod student;
@@ -17,6 +18,7 @@ pub use chance::Chance;
 pub use decay::{DecaySums, GAMMA, behavior_gap, temporal_weight};
 pub use divergence::{MIN_PER_ARM, js_divergence, wasserstein1};
 pub use fit::ridge;
+pub use logistic::Logistic;
 pub use rank::{auc, kendall, pearson, ranks, spearman};
 pub use ratio::{
     CallSums, Delta, MIN_TRAJECTORIES, RatioEstimate, RatioSums, SATURATED_BELOW, Unfloored,

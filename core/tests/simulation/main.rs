@@ -9,6 +9,7 @@
 )]
 
 mod errors;
+mod grpo;
 mod noise;
 mod pipeline;
 mod world;

@@ -94,7 +94,7 @@ fn dimension(item: &Item, at: usize) -> Cell<'_> {
 }
 
 /// The columns, in order.
-pub(super) static COLUMNS: [Column; 36] = [
+pub(super) static COLUMNS: [Column; 43] = [
     TRAJECTORY,
     RUN,
     ENVIRONMENT,
@@ -241,6 +241,48 @@ pub(super) static COLUMNS: [Column; 36] = [
         "The weight without the repair; equal to fidelity_weight if not repaired",
         |i| Cell::Number(i.original_weight),
     ),
+    column(
+        "gate_weight",
+        Kind::Number,
+        "g: what the gate alone says; fidelity_weight = v g c_b / scale with the joint gate, else g",
+        |i| Cell::Number(i.row().gate_weight),
+    ),
+    column(
+        "feasible",
+        Kind::Flag,
+        "v: false if the real world failed at these actions for a cause of its own",
+        |i| Cell::Flag(i.row().run.figures.feasible),
+    ),
+    column(
+        "difficulty_factor",
+        Kind::Number,
+        "c_b: gives its stratum of difficulty its share back; 1 without the joint gate",
+        |i| Cell::Number(i.row().difficulty_factor),
+    ),
+    column(
+        "pass_rate",
+        Kind::Number,
+        "Smoothed pass rate of the task, of real runs where there are any; null: unknown",
+        |i| Cell::number(i.row().run.figures.pass_rate),
+    )
+    .or_null(),
+    column(
+        "pass_at_k",
+        Kind::Number,
+        "Probability that one of k runs solves the task, unbiased; k in the recipe, 4 if not said; null: fewer runs",
+        |i| Cell::number(i.row().run.figures.pass_at_k),
+    )
+    .or_null(),
+    column(
+        "pass_hat_k",
+        Kind::Number,
+        "Probability that all of k runs solve the task (pass^k)",
+        |i| Cell::number(i.row().run.figures.pass_hat_k),
+    )
+    .or_null(),
+    column("split", Kind::Text, "train, validation or test", |i| {
+        Cell::Text(i.row().split.as_str())
+    }),
 ];
 
 #[cfg(test)]

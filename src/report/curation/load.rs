@@ -86,6 +86,8 @@ pub async fn load(lake: &Lake, id: Option<&str>) -> Result<Curation, CurationErr
         .await?;
     drop(newest);
     let engine = Engine::open(lake, &At::Version(found.lake_version)).await?;
+    // A recipe may put several judges together: then all of them say what went well.
+    let judge = known_judge(&engine, found.judge.as_deref()).await?;
     engine.name_rows("curation_kept", &schema, kept)?;
     let asked = RecordBatch::try_from_iter([
         (
@@ -94,7 +96,7 @@ pub async fn load(lake: &Lake, id: Option<&str>) -> Result<Curation, CurationErr
         ),
         (
             "judge",
-            std::sync::Arc::new(StringArray::from(vec![found.judge.as_deref()])) as _,
+            std::sync::Arc::new(StringArray::from(vec![judge])) as _,
         ),
     ])?;
     engine.name_rows("curation_asked", &asked.schema(), vec![asked.clone()])?;
@@ -126,6 +128,21 @@ pub async fn load(lake: &Lake, id: Option<&str>) -> Result<Curation, CurationErr
         });
     }
     Ok(curation)
+}
+
+async fn known_judge<'j>(
+    engine: &Engine,
+    judge: Option<&'j str>,
+) -> Result<Option<&'j str>, CurationError> {
+    let Some(name) = judge else { return Ok(None) };
+    let (_, rows) = engine
+        .query_with(
+            "SELECT judge FROM verdicts WHERE judge = $judge LIMIT 1",
+            &[("judge", ScalarValue::from(name))],
+        )
+        .await?;
+    let there = rows.iter().any(|batch| batch.num_rows() > 0);
+    Ok(judge.filter(|_| there))
 }
 
 /// The comment that a query begins with.
