@@ -4,6 +4,7 @@
 //! arguments, so it can be tested by itself and called from SQL, from an
 //! importer or from a running training alike.
 
+pub mod budget;
 pub mod gap;
 pub mod json;
 pub mod mask;
