@@ -19,7 +19,8 @@ pub struct Outlook {
     pub left: usize,
     /// Units of the region.
     pub pool: usize,
-    /// Draws so far.
+    /// Draws so far. A round draws as many again at least: its weight is fixed, and fewer would
+    /// make the estimate worse than it was.
     pub drawn: usize,
     /// Real calls per draw.
     pub price: f64,
@@ -30,7 +31,12 @@ pub struct Outlook {
 /// The outlook of every region from what is known. `plain` are the estimates without a
 /// surrogate; `prices` real calls per unit; `staleness` at least 1, of the same length.
 #[must_use]
-pub fn outlooks(found: &Estimates, plain: &Estimates, prices: &[f64], staleness: &[f64]) -> Vec<Outlook> {
+pub fn outlooks(
+    found: &Estimates,
+    plain: &Estimates,
+    prices: &[f64],
+    staleness: &[f64],
+) -> Vec<Outlook> {
     let usual = found.overall.spread.unwrap_or(0.25);
     let usual_raw = plain.overall.spread.unwrap_or(0.25);
     let drawn = found.overall.drawn as f64;
@@ -127,7 +133,11 @@ pub fn allocate(regions: &[Outlook], request: &Request) -> Vec<usize> {
         regions.iter().zip(&floor).map(need).collect()
     };
     let cost = |draws: &[usize]| -> f64 {
-        draws.iter().zip(regions).map(|(n, r)| *n as f64 * r.price).sum()
+        draws
+            .iter()
+            .zip(regions)
+            .map(|(n, r)| *n as f64 * r.price)
+            .sum()
     };
     // The lowest level that the budget reaches for.
     let (mut low, mut high): (f64, f64) = (1e-6, 1e6);
@@ -147,8 +157,28 @@ pub fn allocate(regions: &[Outlook], request: &Request) -> Vec<usize> {
         wide(*a).total_cmp(&wide(*b)).then(b.cmp(a))
     });
     let mut spent = cost(&found);
+    // Expected widths fall in a step where an interval becomes normal: levels between leave money.
+    let target = request.target.unwrap_or(0.0);
+    while request.objective == Objective::Regions {
+        let open = (0..regions.len()).filter(|&at| {
+            found[at] < regions[at].left && spent + regions[at].price <= request.budget
+        });
+        let wide = open.map(|at| (half_width(&regions[at], regions[at].drawn + found[at]), at));
+        let widest = wide.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        match widest {
+            Some((width, at)) if width > target => {
+                found[at] += 1;
+                spent += regions[at].price;
+            }
+            _ => break,
+        }
+    }
     while spent > request.budget {
-        let Some(&at) = order.iter().find(|at| found[**at] > 1).or(order.iter().find(|at| found[**at] > 0)) else {
+        let Some(&at) = order
+            .iter()
+            .find(|at| found[**at] > 1)
+            .or(order.iter().find(|at| found[**at] > 0))
+        else {
             break;
         };
         found[at] -= 1;
@@ -162,7 +192,7 @@ fn floors(regions: &[Outlook], request: &Request) -> Vec<usize> {
     let of = |region: &Outlook| {
         let even = request.floor * request.budget * region.pool as f64 / pool.max(1e-9);
         // Two draws show a variance, and keep every round's estimate alive.
-        (even as usize).max(2).min(region.left)
+        (even as usize).max(region.drawn).max(2).min(region.left)
     };
     regions.iter().map(of).collect()
 }
@@ -206,14 +236,32 @@ mod tests {
         let n = wanted(&region(0.2, 0.5, 1_000_000), 0.05);
         assert!((62..=65).contains(&n), "{n}");
         // The larger spread gets more, and staleness counts as spread.
-        let mut three = [region(0.3, 0.5, 5000), region(0.1, 0.5, 5000), region(0.1, 0.5, 5000)];
+        let mut three = [
+            region(0.3, 0.5, 5000),
+            region(0.1, 0.5, 5000),
+            region(0.1, 0.5, 5000),
+        ];
         three[2].staleness = 4.0;
-        let request = Request { budget: 300.0, floor: 0.1, target: None, objective: Objective::Regions };
+        let request = Request {
+            budget: 300.0,
+            floor: 0.1,
+            target: None,
+            objective: Objective::Regions,
+        };
         let found = allocate(&three, &request);
-        assert!(found[0] > 2 * found[1] && found[2] > 2 * found[1], "{found:?}");
-        let overall = Request { objective: Objective::Overall, ..request };
+        assert!(
+            found[0] > 2 * found[1] && found[2] > 2 * found[1],
+            "{found:?}"
+        );
+        let overall = Request {
+            objective: Objective::Overall,
+            ..request
+        };
         let found = allocate(&three, &overall);
-        assert!(found[0] > 2 * found[1] && found[0] < 4 * found[1], "{found:?}");
+        assert!(
+            found[0] > 2 * found[1] && found[0] < 4 * found[1],
+            "{found:?}"
+        );
     }
 
     proptest! {

@@ -193,7 +193,11 @@ mod tests {
         };
         let mut sums = vec![Moments::new(1); regions];
         for (unit, (region, _, y)) in points.iter().enumerate() {
-            let drawn = Drawn { unit, value: *y, base: 1.0 };
+            let drawn = Drawn {
+                unit,
+                value: *y,
+                base: 1.0,
+            };
             sums[*region].add(&frame, &drawn, 1.0);
         }
         Slopes::fit(&sums, 1)
@@ -202,11 +206,15 @@ mod tests {
     #[test]
     fn a_line_is_found_and_noise_is_not() {
         // y = region + x / 2, exactly: slope 1/2 in both regions.
-        let line: Vec<_> = (0..20).map(|i| (i % 2, i as f64 / 10.0, (i % 2) as f64 + i as f64 / 20.0)).collect();
+        let line: Vec<_> = (0..20)
+            .map(|i| (i % 2, i as f64 / 10.0, (i % 2) as f64 + i as f64 / 20.0))
+            .collect();
         let slopes = fitted(&line, 2);
         assert!((slopes.at(0, &[1.0]) - 0.5).abs() < 1e-2, "{slopes:?}");
         // y that knows nothing of x: less than one standard error of slope is shrunk to 0.
-        let noise: Vec<_> = (0..20).map(|i| (0, (i % 2) as f64, ((i / 2) % 2) as f64)).collect();
+        let noise: Vec<_> = (0..20)
+            .map(|i| (0, (i % 2) as f64, ((i / 2) % 2) as f64))
+            .collect();
         assert_eq!(fitted(&noise, 1).at(0, &[1.0]), 0.0);
         // Nine labels say nothing.
         assert_eq!(fitted(&line[..9], 2).at(0, &[1.0]), 0.0);

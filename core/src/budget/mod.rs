@@ -18,7 +18,7 @@ mod rivals;
 mod target;
 
 pub use allocate::{Objective, Outlook, Request, allocate, half_width, outlooks};
-pub use cell::{Basis, Estimate, Estimates, Estimator, FEW, estimate};
+pub use cell::{Basis, Estimate, Estimates, Estimator, FEW, estimate, estimate_with};
 pub use fit::Slopes;
 pub use frame::{Drawn, Frame, Round};
 pub use pool::{Pool, Synthetic, synthetic};

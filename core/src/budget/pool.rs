@@ -54,7 +54,10 @@ impl Pool {
             regions: vec![all],
             ..self.frame.clone()
         };
-        Self { frame, ..self.clone() }
+        Self {
+            frame,
+            ..self.clone()
+        }
     }
 }
 
@@ -76,7 +79,7 @@ pub struct Synthetic {
 impl Default for Synthetic {
     fn default() -> Self {
         Self {
-            calls: 12_000,
+            calls: 16_000,
             apis: 24,
             correlation: 0.6,
             rate: 0.5,
@@ -122,18 +125,34 @@ pub fn synthetic(made: &Synthetic) -> Pool {
         .iter()
         .map(|api| {
             let gap = 1.0 - (1.0 - chance.unit()).powf(1.0 / 1.8);
-            if chance.unit() < rates[*api] { gap.powf(1.0 / 1.2) } else { 0.0 }
+            if chance.unit() < rates[*api] {
+                gap.powf(1.0 / 1.2)
+            } else {
+                0.0
+            }
         })
         .collect();
     let mut regions = vec![Vec::new(); apis];
-    region_of.iter().enumerate().for_each(|(unit, api)| regions[*api].push(unit));
+    region_of
+        .iter()
+        .enumerate()
+        .for_each(|(unit, api)| regions[*api].push(unit));
     let mut features = vec![0.0; values.len()];
     for units in &regions {
         let n = units.len() as f64;
         let mean = units.iter().map(|u| values[*u]).sum::<f64>() / n;
-        let sd = (units.iter().map(|u| (values[*u] - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let sd = (units
+            .iter()
+            .map(|u| (values[*u] - mean).powi(2))
+            .sum::<f64>()
+            / n)
+            .sqrt();
         for unit in units {
-            let own = if sd > 0.0 { (values[*unit] - mean) / sd } else { 0.0 };
+            let own = if sd > 0.0 {
+                (values[*unit] - mean) / sd
+            } else {
+                0.0
+            };
             let other = (1.0 - made.correlation * made.correlation).max(0.0).sqrt();
             // On the scale of the region's gaps, as a surrogate that predicts gaps would be.
             features[*unit] = sd * (made.correlation * own + other * chance.normal());

@@ -19,7 +19,10 @@ pub struct Ppi {
 fn moments(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n)
+    (
+        mean,
+        values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n,
+    )
 }
 
 /// `mean(Y - power f) + power mean(f')` over labels Y with predictions f, and predictions f'
@@ -44,7 +47,11 @@ pub fn ppi_mean(labels: &[f64], predicted: &[f64], unlabelled: &[f64], alpha: f6
     } else {
         0.0
     };
-    let residuals: Vec<f64> = labels.iter().zip(predicted).map(|(y, f)| y - power * f).collect();
+    let residuals: Vec<f64> = labels
+        .iter()
+        .zip(predicted)
+        .map(|(y, f)| y - power * f)
+        .collect();
     let (left, left_variance) = moments(&residuals);
     let (mean_rest, rest_variance) = moments(unlabelled);
     let mean = left + power * mean_rest;
@@ -72,6 +79,11 @@ mod tests {
         assert!((found.se - 0.25).abs() < 1e-12, "{found:?}");
         assert_eq!(ppi_mean(&[1.0], &[1.0], &[1.0, 2.0], 0.05), None);
         // Predictions that are all the same tell nothing.
-        assert_eq!(ppi_mean(&[0.0, 1.0], &[1.0; 2], &[1.0; 2], 0.05).unwrap().power, 0.0);
+        assert_eq!(
+            ppi_mean(&[0.0, 1.0], &[1.0; 2], &[1.0; 2], 0.05)
+                .unwrap()
+                .power,
+            0.0
+        );
     }
 }

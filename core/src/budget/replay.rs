@@ -1,7 +1,7 @@
 //! One replay: a pool of which all gaps are known, bought as if they were not.
 
 use super::allocate::{Objective, Outlook, Request, allocate, outlooks};
-use super::cell::{Basis, Estimator, Estimates, estimate};
+use super::cell::{Basis, Estimates, Estimator, estimate};
 use super::frame::{Frame, Round};
 use super::pool::Pool;
 use super::rivals;
@@ -125,20 +125,26 @@ pub fn replay(pool: &Pool, method: Method, budget: f64, seed: u64) -> Replay {
 /// The pilot evenly by need of what is not known yet, the rest by what it showed.
 fn by_need(buyer: &mut Buyer<'_>, estimator: Estimator) -> Replay {
     let pilot = buyer.budget * PILOT;
-    let draws = allocate(&buyer.blank(), &Request {
-        budget: pilot,
-        floor: FLOOR,
-        target: None,
-        objective: Objective::Regions,
-    });
+    let draws = allocate(
+        &buyer.blank(),
+        &Request {
+            budget: pilot,
+            floor: FLOOR,
+            target: None,
+            objective: Objective::Regions,
+        },
+    );
     buyer.round(&draws, PILOT);
     let outlooks = buyer.outlooks(estimator);
-    let draws = allocate(&outlooks, &Request {
-        budget: buyer.left(),
-        floor: FLOOR,
-        target: None,
-        objective: Objective::Regions,
-    });
+    let draws = allocate(
+        &outlooks,
+        &Request {
+            budget: buyer.left(),
+            floor: FLOOR,
+            target: None,
+            objective: Objective::Regions,
+        },
+    );
     buyer.round(&draws, 1.0 - PILOT);
     let found = buyer.estimate(estimator);
     buyer.told(&found, None)
@@ -183,7 +189,12 @@ impl<'a> Buyer<'a> {
 
     /// Outlooks of a pool of which nothing is known.
     pub(super) fn blank(&self) -> Vec<Outlook> {
-        let nothing = estimate(&self.pool.frame.without_features(), &[], Estimator::Stratified, 0.05);
+        let nothing = estimate(
+            &self.pool.frame.without_features(),
+            &[],
+            Estimator::Stratified,
+            0.05,
+        );
         outlooks(&nothing, &nothing, &self.prices, &[])
     }
 
@@ -206,11 +217,15 @@ impl<'a> Buyer<'a> {
             regions: vec![self.pool.frame.regions.concat()],
             ..self.pool.frame.clone()
         };
-        let rounds: Vec<Round> = self.rounds.iter().map(|round| Round {
-            weight: round.weight,
-            drawn: vec![round.drawn.concat()],
-            known: vec![],
-        }).collect();
+        let rounds: Vec<Round> = self
+            .rounds
+            .iter()
+            .map(|round| Round {
+                weight: round.weight,
+                drawn: vec![round.drawn.concat()],
+                known: vec![],
+            })
+            .collect();
         estimate(&frame, &rounds, estimator, 0.05)
     }
 
@@ -254,7 +269,11 @@ impl<'a> Buyer<'a> {
 
     /// Calls drawn evenly from the whole pool until the budget ends.
     fn evenly(&mut self) {
-        let order = draw_evenly(self.pool.values.len(), self.pool.values.len(), &mut self.chance);
+        let order = draw_evenly(
+            self.pool.values.len(),
+            self.pool.values.len(),
+            &mut self.chance,
+        );
         let mut region_of = vec![usize::MAX; self.pool.values.len()];
         for (region, units) in self.pool.frame.regions.iter().enumerate() {
             units.iter().for_each(|unit| region_of[*unit] = region);
@@ -280,7 +299,8 @@ impl<'a> Buyer<'a> {
     /// Draws of each region by its size, for so many real calls.
     pub(super) fn by_size(&self, budget: f64) -> Vec<usize> {
         let all: f64 = self.pool.costs.iter().map(|c| f64::from(*c)).sum();
-        let part = |units: &Vec<usize>| ((units.len() as f64 * budget / all).round() as usize).max(1);
+        let part =
+            |units: &Vec<usize>| ((units.len() as f64 * budget / all).round() as usize).max(1);
         self.pool.frame.regions.iter().map(part).collect()
     }
 
@@ -299,7 +319,9 @@ impl<'a> Buyer<'a> {
         let regions = found.regions.iter().zip(&self.pool.frame.regions);
         Replay {
             cost: self.spent,
-            regions: regions.filter_map(|(found, units)| cell(found, units)).collect(),
+            regions: regions
+                .filter_map(|(found, units)| cell(found, units))
+                .collect(),
             overall: cell(&whole.unwrap_or(found).overall, &all).unwrap_or_default(),
         }
     }

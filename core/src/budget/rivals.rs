@@ -8,11 +8,23 @@ use crate::stats::student_quantile;
 /// Spread of a region's draws so far: (draws, standard deviation).
 fn spreads(buyer: &Buyer<'_>) -> Vec<(f64, f64)> {
     let of = |region: usize| {
-        let values: Vec<f64> = buyer.rounds.iter().flat_map(|r| &r.drawn[region]).map(|d| d.value).collect();
+        let values: Vec<f64> = buyer
+            .rounds
+            .iter()
+            .flat_map(|r| &r.drawn[region])
+            .map(|d| d.value)
+            .collect();
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n.max(1.0);
         let squares = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
-        (n, if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
+        (
+            n,
+            if n > 1.0 {
+                (squares / (n - 1.0)).sqrt()
+            } else {
+                0.0
+            },
+        )
     };
     (0..buyer.taken.len()).map(of).collect()
 }
@@ -22,11 +34,28 @@ pub(super) fn neyman(buyer: &mut Buyer<'_>) -> Replay {
     let pilot = buyer.by_size(buyer.budget * PILOT);
     buyer.round(&pilot, 1.0);
     let spreads = spreads(buyer);
-    let sizes: Vec<f64> = buyer.pool.frame.regions.iter().map(|r| r.len() as f64).collect();
-    let weights: Vec<f64> = sizes.iter().zip(&spreads).map(|(size, (_, sd))| size * sd).collect();
+    let sizes: Vec<f64> = buyer
+        .pool
+        .frame
+        .regions
+        .iter()
+        .map(|r| r.len() as f64)
+        .collect();
+    let weights: Vec<f64> = sizes
+        .iter()
+        .zip(&spreads)
+        .map(|(size, (_, sd))| size * sd)
+        .collect();
     let price: f64 = weights.iter().zip(&buyer.prices).map(|(w, p)| w * p).sum();
-    let scale = if price > 0.0 { buyer.left() / price } else { 0.0 };
-    let draws: Vec<usize> = weights.iter().map(|w| (w * scale).round() as usize).collect();
+    let scale = if price > 0.0 {
+        buyer.left() / price
+    } else {
+        0.0
+    };
+    let draws: Vec<usize> = weights
+        .iter()
+        .map(|w| (w * scale).round() as usize)
+        .collect();
     buyer.round(&draws, 1.0);
     let found = buyer.estimate(Estimator::Plain);
     buyer.told(&found, None)
@@ -39,7 +68,13 @@ pub(super) fn thompson(buyer: &mut Buyer<'_>) -> Replay {
     let pilot = buyer.by_size(buyer.budget * PILOT);
     buyer.round(&pilot, 1.0);
     let rest = buyer.left();
-    let sizes: Vec<f64> = buyer.pool.frame.regions.iter().map(|r| r.len() as f64).collect();
+    let sizes: Vec<f64> = buyer
+        .pool
+        .frame
+        .regions
+        .iter()
+        .map(|r| r.len() as f64)
+        .collect();
     for _ in 0..BATCHES {
         let known = spreads(buyer);
         let drawn: Vec<f64> = known
@@ -97,7 +132,8 @@ pub(super) fn active(buyer: &mut Buyer<'_>) -> Replay {
         let own = &found.regions[region];
         let n = own.drawn as f64;
         let level = (own.mean.unwrap_or(mean) * n + 5.0 * mean) / (n + 5.0);
-        let spread = ((own.spread.unwrap_or(usual).powi(2) * n + 5.0 * usual * usual) / (n + 5.0)).sqrt();
+        let spread =
+            ((own.spread.unwrap_or(usual).powi(2) * n + 5.0 * usual * usual) / (n + 5.0)).sqrt();
         for unit in members {
             let guess = (level + slopes.at(region, frame.of(*unit))).clamp(0.0, 1.0);
             units.push((region, *unit, guess, spread * (0.25 + guess).sqrt()));
@@ -106,8 +142,12 @@ pub(super) fn active(buyer: &mut Buyer<'_>) -> Replay {
     let price: f64 = buyer.prices.iter().sum::<f64>() / buyer.prices.len() as f64;
     let share = (buyer.left() / price / units.len() as f64).min(1.0);
     let even: f64 = units.iter().map(|u| u.3).sum::<f64>() / units.len() as f64;
-    let bought: std::collections::HashSet<usize> =
-        buyer.rounds[0].drawn.iter().flatten().map(|d| d.unit).collect();
+    let bought: std::collections::HashSet<usize> = buyer.rounds[0]
+        .drawn
+        .iter()
+        .flatten()
+        .map(|d| d.unit)
+        .collect();
     let mut sums = vec![(0.0, 0.0, 0usize, 0usize); frame.regions.len()];
     for (region, unit, guess, error) in &units {
         let sum = &mut sums[*region];
@@ -136,7 +176,10 @@ pub(super) fn active(buyer: &mut Buyer<'_>) -> Replay {
     let cell = |total: f64, variance: f64, drawn: usize, gaps: usize, members: &[usize]| {
         let size = members.len().max(1) as f64;
         let (mean, se) = (total / size, variance.sqrt() / size);
-        let interval = ((mean - z * se).clamp(0.0, 1.0), (mean + z * se).clamp(0.0, 1.0));
+        let interval = (
+            (mean - z * se).clamp(0.0, 1.0),
+            (mean + z * se).clamp(0.0, 1.0),
+        );
         Cell {
             truth: buyer.pool.truth(members).unwrap_or_default(),
             mean: Some(mean),
@@ -151,7 +194,9 @@ pub(super) fn active(buyer: &mut Buyer<'_>) -> Replay {
         .zip(&frame.regions)
         .map(|(sum, members)| cell(sum.0, sum.1, sum.2, sum.3, members))
         .collect();
-    let all = sums.iter().fold((0.0, 0.0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2, a.3 + b.3));
+    let all = sums.iter().fold((0.0, 0.0, 0, 0), |a, b| {
+        (a.0 + b.0, a.1 + b.1, a.2 + b.2, a.3 + b.3)
+    });
     Replay {
         cost: buyer.spent,
         overall: cell(all.0, all.1, all.2, all.3, &frame.regions.concat()),

@@ -67,7 +67,10 @@ pub fn calls_to_target(pool: &Pool, method: Method, target: f64, seed: u64) -> R
         }
         rounds += 1;
         let found = buyer.estimate(estimator);
-        let wide = found.regions.iter().any(|r| r.half_width().is_none_or(|h| h > target));
+        let wide = found
+            .regions
+            .iter()
+            .any(|r| r.half_width().is_none_or(|h| h > target));
         if !wide || rounds >= MOST_ROUNDS {
             break found;
         }

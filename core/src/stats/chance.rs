@@ -58,7 +58,10 @@ mod tests {
         let normal: Vec<f64> = (0..20_000).map(|_| chance.normal()).collect();
         let mean = normal.iter().sum::<f64>() / 20_000.0;
         let square = normal.iter().map(|x| x * x).sum::<f64>() / 20_000.0;
-        assert!(mean.abs() < 0.03 && (square - 1.0).abs() < 0.05, "{mean} {square}");
+        assert!(
+            mean.abs() < 0.03 && (square - 1.0).abs() < 0.05,
+            "{mean} {square}"
+        );
         assert!((0..1000).all(|_| (0.0..1.0).contains(&chance.unit())));
         assert_eq!(chance.below(0), 0);
         assert_ne!(Chance::new(1).bits(), Chance::new(2).bits());

@@ -21,7 +21,13 @@ pub fn draw_evenly(pool: usize, n: usize, chance: &mut Chance) -> Vec<usize> {
 /// others share the rest.
 #[must_use]
 pub fn chances(sizes: &[f64], n: usize) -> Vec<f64> {
-    let size = |at: usize| if sizes[at] > 0.0 && sizes[at].is_finite() { sizes[at] } else { 0.0 };
+    let size = |at: usize| {
+        if sizes[at] > 0.0 && sizes[at].is_finite() {
+            sizes[at]
+        } else {
+            0.0
+        }
+    };
     let mut certain: Vec<bool> = vec![false; sizes.len()];
     loop {
         let sure = certain.iter().filter(|sure| **sure).count();
@@ -73,7 +79,10 @@ mod tests {
     #[test]
     fn chances_by_hand() {
         // 3 of four with sizes 5 1 1 1: the first would have 15/8, so it is certain.
-        assert_eq!(chances(&[5.0, 1.0, 1.0, 1.0], 3), [1.0, 2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]);
+        assert_eq!(
+            chances(&[5.0, 1.0, 1.0, 1.0], 3),
+            [1.0, 2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]
+        );
         assert_eq!(chances(&[1.0, 0.0], 2), [1.0, 0.0]);
         assert_eq!(chances(&[], 2), [] as [f64; 0]);
     }
@@ -92,7 +101,10 @@ mod tests {
             // Four standard deviations.
             let found = f64::from(*count) / 40_000.0;
             let sd = (wanted * (1.0 - wanted) / 40_000.0).sqrt();
-            assert!((found - wanted).abs() <= 4.0 * sd + 1e-9, "{found} {wanted}");
+            assert!(
+                (found - wanted).abs() <= 4.0 * sd + 1e-9,
+                "{found} {wanted}"
+            );
         }
     }
 
