@@ -10,6 +10,7 @@ pub mod curate;
 pub mod dual;
 pub mod engine;
 pub mod env;
+pub mod estimate;
 pub mod formats;
 pub mod import;
 pub mod lake;

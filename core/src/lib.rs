@@ -5,6 +5,7 @@
 //! importer or from a running training alike.
 
 pub mod choose;
+pub mod budget;
 pub mod gap;
 pub mod json;
 pub mod mask;

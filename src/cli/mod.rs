@@ -5,12 +5,14 @@
 mod compact;
 mod curate;
 mod dual;
+mod estimate;
 mod export;
 mod functions;
 mod import;
 mod learn;
 mod log;
 mod perturb;
+mod plan;
 mod printer;
 mod profile;
 mod record;
@@ -19,6 +21,7 @@ mod report;
 mod schema;
 mod shell;
 mod show;
+mod simulate_budget;
 mod slice;
 mod sql;
 mod vacuum;
@@ -157,6 +160,12 @@ enum Command {
     Profile(profile::ProfileArgs),
     /// Learn from repeats how much the arms differ from themselves
     Learn(learn::LearnArgs),
+    /// Choose which calls to run for real next, within a budget
+    Plan(plan::PlanArgs),
+    /// Say how faithful each region is, from the real calls that were bought
+    Estimate(estimate::EstimateArgs),
+    /// Show what a budget of real calls would tell
+    SimulateBudget(simulate_budget::SimulateBudgetArgs),
     /// Run the same calls on both arms
     Dual(dual::DualArgs),
     /// Make a world that differs on purpose: list the ways, or apply them to recorded runs
@@ -225,6 +234,9 @@ pub fn main() -> ExitCode {
             Command::Record(args) => record::run(args, global, &printer).await,
             Command::Profile(args) => profile::run(args, global, &printer).await,
             Command::Learn(args) => learn::run(args, global, &printer).await,
+            Command::Plan(args) => plan::run(args, global, &printer).await,
+            Command::Estimate(args) => estimate::run(args, global, &printer).await,
+            Command::SimulateBudget(args) => simulate_budget::run(args, global, &printer).await,
             Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Perturb(args) => perturb::run(args, &printer),
             Command::Curate(args) => curate::run(args, global, &printer).await,

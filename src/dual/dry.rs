@@ -102,7 +102,7 @@ pub async fn dry_run(plan: &Plan, lake: &Path) -> DualResult<DryRun> {
         Some(lake) => Some(Ledger {
             journal: Journal::open(lake.path(), TABLES)?,
             plan: plan.id(),
-            budget_of: plan.name.clone(),
+            budget_of: plan.budget_of.clone(),
         }),
     };
     let begun = match &ledger {

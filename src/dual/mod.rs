@@ -9,6 +9,7 @@
 pub mod agents;
 mod answer;
 mod behind;
+mod campaign;
 mod dry;
 mod error;
 mod fold;
@@ -37,10 +38,11 @@ mod tables;
 mod task;
 mod wrong;
 
+pub use campaign::{Campaign, CampaignRound, campaign};
 pub use dry::{DryCall, DryRun, dry_run};
 pub use error::{DualError, DualResult};
 pub use forget::forget;
 pub use permission::Refused;
-pub use plan::{Plan, Switches};
+pub use plan::{Plan, Switches, is_name};
 pub use runner::{Report, run};
 pub use status::{ArmStatus, Doubt, PlanStatus, status};

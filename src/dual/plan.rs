@@ -25,6 +25,8 @@ pub struct Plan {
     pub(super) path: PathBuf,
     /// Its name: what the ledger and the journal know it by.
     pub(super) name: String,
+    /// What its budget is known by: its name, or that of the campaign whose budget it shares.
+    pub(super) budget_of: String,
     /// Whether this is the plan's probe.
     pub(super) probe: bool,
     /// Environment to store the runs under, instead of the trajectories' own.
@@ -88,11 +90,18 @@ impl Plan {
             ));
         }
         let name = file.name.get_ref();
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) || name.starts_with('.') {
+        if !is_name(name) {
             return Err(wrong.at(
                 &file.name,
                 "name: write 1 to 64 letters, digits, '-', '_' or '.'; it names the plan in the ledger",
+            ));
+        }
+        if let Some(shared) = &file.budget_of
+            && !is_name(shared.get_ref())
+        {
+            return Err(wrong.at(
+                shared,
+                "budget_of: write 1 to 64 letters, digits, '-', '_' or '.'; it names the budget in the ledger",
             ));
         }
         let mask = match &file.mask {
@@ -161,6 +170,9 @@ impl Plan {
         Ok(Self {
             path: path.to_owned(),
             name: name.clone(),
+            budget_of: file
+                .budget_of
+                .map_or_else(|| name.clone(), Spanned::into_inner),
             probe: switches.probe,
             environment: file.environment.map(Spanned::into_inner),
             seed: file.seed,
@@ -198,6 +210,13 @@ impl Plan {
     pub(super) fn arm(&self, arm: &str) -> Option<&ArmPlan> {
         self.arms.get(arm)
     }
+}
+
+/// Whether a text can name a plan or a budget.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=64).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('.')
 }
 
 fn folder_of(path: &Path) -> PathBuf {

@@ -18,6 +18,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) rebind: bool,
     pub(super) mask: Option<Spanned<String>>,
+    /// Whose budget is spent, instead of the plan's own: rounds of one campaign share theirs.
+    pub(super) budget_of: Option<Spanned<String>>,
     pub(super) refused: Option<RefusedWord>,
     pub(super) trajectories: TrajectoriesFile,
     pub(super) environments: BTreeMap<String, Spec>,

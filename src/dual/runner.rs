@@ -76,7 +76,7 @@ pub async fn run(
     let ledger = Ledger {
         journal: Journal::open(&path, TABLES)?,
         plan: plan.id(),
-        budget_of: plan.name.clone(),
+        budget_of: plan.budget_of.clone(),
     };
     let mut report = Report::default();
     begin(&plan, &ledger, &opened, &mut report).await?;

@@ -22,6 +22,19 @@ impl Chance {
         z ^ (z >> 31)
     }
 
+    /// A number in `[0,1)`, even, of 53 bits.
+    #[must_use]
+    pub const fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number of the standard normal distribution (Box and Muller 1958).
+    #[must_use]
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (2.0 * std::f64::consts::PI * self.unit()).cos()
+    }
+
     /// A place below `n`, even to 2^-64; 0 for `n` = 0.
     pub const fn below(&mut self, n: usize) -> usize {
         ((self.bits() as u128 * n as u128) >> 64) as usize
@@ -42,6 +55,14 @@ mod tests {
             counts.iter().all(|&n| n.abs_diff(10_000) < 450),
             "{counts:?}"
         );
+        let normal: Vec<f64> = (0..20_000).map(|_| chance.normal()).collect();
+        let mean = normal.iter().sum::<f64>() / 20_000.0;
+        let square = normal.iter().map(|x| x * x).sum::<f64>() / 20_000.0;
+        assert!(
+            mean.abs() < 0.03 && (square - 1.0).abs() < 0.05,
+            "{mean} {square}"
+        );
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&chance.unit())));
         assert_eq!(chance.below(0), 0);
         assert_ne!(Chance::new(1).bits(), Chance::new(2).bits());
     }

@@ -1,7 +1,7 @@
 //! Student's t: distribution and quantile.
 
 /// ln Gamma(x) for x > 0 (Lanczos, g = 7, nine terms; relative error below 1e-14).
-fn ln_gamma(x: f64) -> f64 {
+pub(super) fn ln_gamma(x: f64) -> f64 {
     const TERMS: [f64; 9] = [
         0.999_999_999_999_809_9,
         676.520_368_121_885_1,
@@ -23,7 +23,7 @@ fn ln_gamma(x: f64) -> f64 {
 }
 
 /// ln Gamma(a + 1/2) - ln Gamma(a), without the cancellation of large a.
-fn ln_gamma_half_step(a: f64) -> f64 {
+pub(super) fn ln_gamma_half_step(a: f64) -> f64 {
     if a < 60.0 {
         return ln_gamma(a + 0.5) - ln_gamma(a);
     }
