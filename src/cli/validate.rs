@@ -1,8 +1,10 @@
 //! `fidelake validate`
 
+mod live;
+
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::printer::Printer;
 use super::{AtArgs, Global, Status, UsageError};
@@ -18,8 +20,14 @@ use crate::validate::{Family, Request, ValidateError, Validation, validate};
 /// compared with it by rank correlation, beside the surface gap and trivial rivals;
 /// pair by pair by AUC and by deciles. Needs verdicts on both arms and
 /// `fidelake profile`. docs/validation.md explains every number.
+///
+/// `fidelake validate live PLAN` makes such a lake: it lets scripted agents play the tasks
+/// of benchmarks in perturbed worlds, and compares.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ValidateArgs {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Labels whose values make the groups, such as perturbation
     #[arg(long, value_name = "LABELS", value_delimiter = ',', required = true)]
     by: Vec<String>,
@@ -45,16 +53,26 @@ pub(crate) struct ValidateArgs {
     at: AtArgs,
 }
 
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Play benchmarks in perturbed worlds with scripted agents, and compare
+    Live(live::LiveArgs),
+}
+
 pub(crate) async fn run(
     args: &ValidateArgs,
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
+    if let Some(What::Live(args)) = &args.what {
+        return live::run(args, global, printer).await;
+    }
     let families = args.families.iter().map(|text| Family::parse(text));
     let families = families.collect::<Result<Vec<_>, _>>().map_err(told)?;
     let lake = Lake::open(&global.lake)?;
     let engine = Engine::open(&lake, &args.at.resolve()?).await?;
     let request = Request {
+        only: Vec::new(),
         by: args.by.iter().map(|name| name.trim().to_owned()).collect(),
         agents: args
             .agents

@@ -192,6 +192,8 @@ pub struct Validation {
     pub auc: Auc,
     /// Harm by decile of the gap.
     pub reliability: Vec<Bin>,
+    /// The dimensions beside what the paper reports, where the labels are perturbations.
+    pub ordering: Vec<super::Ordering>,
     /// Only where asked for.
     pub fitted: Option<Fitted>,
     /// Group by group, the most harmful last.

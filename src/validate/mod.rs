@@ -16,6 +16,8 @@ mod error;
 mod family;
 mod fitted;
 mod found;
+mod live;
+mod ordering;
 mod pairs;
 mod read;
 mod scores;
@@ -27,6 +29,12 @@ pub use found::{
     Auc, Bin, Ceiling, Dimensions, Fitted, FloorHarm, Group, LeftOut, Rival, Validation,
 };
 
+pub use live::{
+    Live, LiveBenchmark, LiveError, LiveRank, LiveRequest, LiveResult, LiveType, PAPER,
+    usual_agents, validate_live,
+};
+pub use ordering::Ordering;
+
 use crate::engine::Engine;
 
 /// What to validate.
@@ -34,6 +42,8 @@ use crate::engine::Engine;
 pub struct Request {
     /// Labels whose values make the groups.
     pub by: Vec<String>,
+    /// Only trajectories with these values of labels.
+    pub only: Vec<(String, String)>,
     /// Only these agents; all if empty.
     pub agents: Vec<String>,
     /// Families of groups, left out one at a time.

@@ -163,6 +163,7 @@ pub(super) fn validation(
         leave_one_family_out: families.collect(),
         auc,
         reliability,
+        ordering: super::ordering::ordering(data, &|_| true),
         fitted: request
             .fit
             .then(|| fitted(&labels, &harm, &parts, &request.families))
