@@ -1,6 +1,7 @@
 //! `fidelake validate`
 
 mod live;
+mod stored;
 
 use std::path::PathBuf;
 
@@ -40,6 +41,9 @@ pub(crate) struct ValidateArgs {
     /// Fit non-negative weights of the dimensions to the harm, cross-validated over groups
     #[arg(long)]
     fit: bool,
+    /// Keep the fitted weights in the lake, with their evidence; nothing uses them
+    #[arg(long, requires = "fit")]
+    store: bool,
     /// Write the plot to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -57,6 +61,8 @@ pub(crate) struct ValidateArgs {
 enum What {
     /// Play benchmarks in perturbed worlds with scripted agents, and compare
     Live(live::LiveArgs),
+    /// List the weights that were stored by --fit --store
+    Stored(stored::StoredArgs),
 }
 
 pub(crate) async fn run(
@@ -64,8 +70,10 @@ pub(crate) async fn run(
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
-    if let Some(What::Live(args)) = &args.what {
-        return live::run(args, global, printer).await;
+    match &args.what {
+        Some(What::Live(args)) => return live::run(args, global, printer).await,
+        Some(What::Stored(_)) => return stored::run(global, printer),
+        None => {}
     }
     let families = args.families.iter().map(|text| Family::parse(text));
     let families = families.collect::<Result<Vec<_>, _>>().map_err(told)?;
@@ -98,6 +106,9 @@ pub(crate) async fn run(
     }
     if args.fit && found.fitted.is_none() {
         printer.say("nothing was fitted: that needs four groups and a dimension that is known in all of them");
+    }
+    if args.store {
+        stored::store(&found, global, printer).await?;
     }
     Ok(Status::Done)
 }

@@ -23,6 +23,6 @@ pub use screen::{Ink, Screen, fit, padded, safe, safe_lines, wrapped};
 pub use slice::{Cell, Dimension, Slice, SliceError, Sliced};
 pub use statements::{Statements, statements};
 pub use validation::{
-    batch as validation_batch, draw as draw_validation, draw_live, live_batch,
+    batch as validation_batch, draw as draw_validation, draw_live, draw_stored, live_batch,
     svg as svg_validation,
 };

@@ -30,12 +30,15 @@ pub use found::{
 };
 
 pub use live::{
-    Live, LiveBenchmark, LiveError, LiveRank, LiveRequest, LiveResult, LiveType, PAPER,
+    Live, LiveAgents, LiveBenchmark, LiveError, LiveRank, LiveRequest, LiveResult, LiveType, PAPER,
     usual_agents, validate_live,
 };
 pub use ordering::Ordering;
 
 use crate::engine::Engine;
+
+/// Under which kind fitted weights are stored.
+pub const DIMENSION_WEIGHTS: &str = "dimension_weights";
 
 /// What to validate.
 #[derive(Clone, Debug)]

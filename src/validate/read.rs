@@ -43,7 +43,18 @@ pub(super) async fn read(engine: &Engine, request: &Request) -> ValidateResult<D
             "run_act",
         ];
         let numbers = numbers.map(|name| rows.numbers(name));
-        let [signed, obs, act, rew, trans, surface, added, changed, run_obs, run_act] = numbers;
+        let [
+            signed,
+            obs,
+            act,
+            rew,
+            trans,
+            surface,
+            added,
+            changed,
+            run_obs,
+            run_act,
+        ] = numbers;
         let parts = [obs?, act?, rew?, trans?];
         let ran = [run_obs?, run_act?];
         let (signed, surface, added, changed) = (signed?, surface?, added?, changed?);
@@ -154,7 +165,10 @@ async fn verdicts(
 fn chosen(only: &[(String, String)], given: [Option<&str>; 2]) -> bool {
     let docs = given.map(|text| text.and_then(|text| Doc::parse(text).ok()));
     only.iter().all(|(key, value)| {
-        let mut found = docs.iter().flatten().filter_map(|doc| doc.root().get_some(key));
+        let mut found = docs
+            .iter()
+            .flatten()
+            .filter_map(|doc| doc.root().get_some(key));
         found.any(|node| node.as_str().unwrap_or_else(|| node.raw()) == value)
     })
 }

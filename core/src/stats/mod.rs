@@ -16,7 +16,7 @@ pub use cells::Cells;
 pub use chance::Chance;
 pub use decay::{DecaySums, GAMMA, behavior_gap, temporal_weight};
 pub use divergence::{MIN_PER_ARM, js_divergence, wasserstein1};
-pub use fit::ridge;
+pub use fit::{ridge, ridge_from};
 pub use rank::{auc, kendall, pearson, ranks, spearman};
 pub use ratio::{
     CallSums, Delta, MIN_TRAJECTORIES, RatioEstimate, RatioSums, SATURATED_BELOW, Unfloored,

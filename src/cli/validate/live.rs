@@ -59,10 +59,7 @@ impl LiveArgs {
                     .iter()
                     .map(|kind| kind.as_str())
                     .collect();
-                return wrong(format!(
-                    "--types: {name:?} is none of {}",
-                    known.join(", ")
-                ));
+                return wrong(format!("--types: {name:?} is none of {}", known.join(", ")));
             };
             if !types.contains(&kind) {
                 types.push(kind);

@@ -89,8 +89,7 @@ fn call(turn: usize, made: &super::act::Made, state: Option<&str>, latencies: bo
         Ok(_) => object.raw("arguments", &one_line(&made.arguments)),
         Err(_) => object.text("arguments_raw", &made.arguments),
     };
-    object
-        .text("purpose", made.purpose);
+    object.text("purpose", made.purpose);
     let mut answer = made.answer.clone();
     if !latencies {
         answer.latency_ms = f64::NAN;

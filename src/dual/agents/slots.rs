@@ -73,7 +73,10 @@ impl Slots {
             })
             .collect();
         let filled = apply(arguments, &bindings, &[Some(values)]).0;
-        let lost = slots.iter().zip(&found).filter(|(_, value)| value.is_none());
+        let lost = slots
+            .iter()
+            .zip(&found)
+            .filter(|(_, value)| value.is_none());
         let lost: Vec<&Step> = lost.filter_map(|(slot, _)| slot.argument.first()).collect();
         without(&filled, &lost)
     }
@@ -101,7 +104,11 @@ fn slot(argument: Vec<Step>, node: Node<'_>, told: &str) -> Option<Slot> {
         number,
     };
     // A script that finds something else in its own text is of no use to anybody.
-    let own = if number { text.to_owned() } else { quoted(text) };
+    let own = if number {
+        text.to_owned()
+    } else {
+        quoted(text)
+    };
     (slot.read(&words)? == own).then_some(slot)
 }
 
@@ -138,7 +145,12 @@ fn quoted(text: &str) -> String {
 
 /// Words without the marks around them.
 fn words(text: &str) -> Vec<String> {
-    let marks = |letter: char| matches!(letter, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '"' | '(' | ')');
+    let marks = |letter: char| {
+        matches!(
+            letter,
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '"' | '(' | ')'
+        )
+    };
     text.split_whitespace()
         .map(|word| word.trim_matches(marks).to_owned())
         .filter(|word| !word.is_empty())
@@ -205,7 +217,10 @@ mod tests {
         let nested = r#"{"list":["a-1","b-2"],"on":true}"#;
         let clean = "take a-1 now and b-2 later";
         assert_eq!(filled(clean, nested, clean), nested);
-        assert_eq!(filled(clean, nested, "take a-1 noow and b-2 later"), r#"{"on":true}"#);
+        assert_eq!(
+            filled(clean, nested, "take a-1 noow and b-2 later"),
+            r#"{"on":true}"#
+        );
         assert_eq!(filled("", "not json", ""), "not json");
     }
 }

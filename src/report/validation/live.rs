@@ -61,10 +61,16 @@ fn benchmarks(out: &mut String, found: &Live) {
 fn kinds(out: &mut String, found: &Live) {
     let minds: Vec<&str> = MINDS
         .into_iter()
-        .filter(|mind| found.types.iter().any(|kind| kind.by_mind.contains_key(*mind)))
+        .filter(|mind| {
+            found
+                .types
+                .iter()
+                .any(|kind| kind.by_mind.contains_key(*mind))
+        })
         .collect();
     let mut head = vec![
-        "kind", "n", "harm", "se", "1 - f", "decision", "obs", "act", "trans", "surface",
+        "kind", "n", "harm", "se", "of all", "se", "1 - f", "decision", "obs", "act", "trans",
+        "surface",
     ];
     head.extend(&minds);
     let rows: Vec<Vec<String>> = found
@@ -77,6 +83,8 @@ fn kinds(out: &mut String, found: &Live) {
                 [
                     kind.harm,
                     kind.harm_se,
+                    kind.harm_all,
+                    kind.harm_all_se,
                     kind.loss,
                     kind.decision,
                     kind.run_obs,
@@ -94,24 +102,37 @@ fn kinds(out: &mut String, found: &Live) {
     table(out, &head, &rows);
     let _ = writeln!(
         out,
-        "harm: right on sim, wrong on real, mean of the agents that share no code with the probe; `=`: under two standard errors, tied\n1 - f: 1 - (1 - decision)(1 - obs)(1 - act)(1 - trans); verdicts are no part of it. Columns of minds: their own harm"
+        "harm: right on sim, wrong on real, mean of the agents that replay (gold, rebinding); `=`: under two standard errors, tied\nof all: of all agents that share no code with the probe (strict, reader as well). 1 - f: 1 - (1 - decision)(1 - obs)(1 - act)(1 - trans); verdicts are no part of it. Columns of minds: their own harm"
     );
     if !found.unfelt.is_empty() {
+        let _ = writeln!(out, "who replays cannot feel {}", found.unfelt.join(", "));
+    }
+    if !found.unfelt_by_all.is_empty() {
         let _ = writeln!(
             out,
-            "no agent that counts can feel {}: nothing is said about them",
-            found.unfelt.join(", ")
+            "no agent here feels {}: nothing is said about what they do to others",
+            found.unfelt_by_all.join(", ")
         );
     }
 }
 
 fn ranks(out: &mut String, found: &Live) {
     let head = [
-        "seed", "rho", "95 % over tasks", "tau", "tied", "attainable", "untied", "decision",
-        "surface", "picker",
+        "agents",
+        "seed",
+        "rho",
+        "95 % over tasks",
+        "tau",
+        "tied",
+        "attainable",
+        "untied",
+        "decision",
+        "surface",
+        "picker",
     ];
     let row = |rank: &LiveRank| {
         vec![
+            rank.agents.name().to_owned(),
             rank.seed.map_or("all".to_owned(), |seed| seed.to_string()),
             number(rank.spearman),
             range(rank.interval),
@@ -124,7 +145,7 @@ fn ranks(out: &mut String, found: &Live) {
             number(rank.spearman_picker),
         ]
     };
-    let ranks = found.by_seed.iter().chain([&found.pooled]);
+    let ranks = found.replay.iter().chain(&found.all);
     table(out, &head, &ranks.map(row).collect::<Vec<_>>());
     let _ = writeln!(
         out,
@@ -138,9 +159,11 @@ fn ranks(out: &mut String, found: &Live) {
 /// If Arrow refuses the columns.
 pub fn batch(found: &Live) -> Result<RecordBatch, ArrowError> {
     type Of = fn(&LiveType) -> Option<f64>;
-    const NUMBERS: [(&str, Of); 9] = [
+    const NUMBERS: [(&str, Of); 11] = [
         ("harm", |k| k.harm),
         ("harm_se", |k| k.harm_se),
+        ("harm_all", |k| k.harm_all),
+        ("harm_all_se", |k| k.harm_all_se),
         ("net", |k| k.net),
         ("loss", |k| k.loss),
         ("decision", |k| k.decision),

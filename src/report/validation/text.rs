@@ -243,7 +243,8 @@ pub(super) fn ordering(out: &mut String, rows: &[Ordering]) {
             vec![
                 row.dimension.clone(),
                 row.kinds.to_string(),
-                row.drop.map_or("-".to_owned(), |drop| format!("{:.1} %", 100.0 * drop)),
+                row.drop
+                    .map_or("-".to_owned(), |drop| format!("{:.1} %", 100.0 * drop)),
                 number(row.harm),
                 number(row.gap),
                 format!("{below}{paper}"),

@@ -34,7 +34,9 @@ pub enum LiveError {
         why: String,
     },
     /// An environment failed, which says nothing about agents.
-    #[error("benchmark {benchmark}, task {task}: {why}; the tasks that are done are kept, and the same command goes on")]
+    #[error(
+        "benchmark {benchmark}, task {task}: {why}; the tasks that are done are kept, and the same command goes on"
+    )]
     World {
         /// The benchmark.
         benchmark: String,

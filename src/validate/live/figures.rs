@@ -7,7 +7,7 @@ use fidelake_core::stats::{kendall, mean, spearman};
 
 use super::super::data::Data;
 use super::super::scores::{ByGroup, Measure, Scores, both, interval, rho};
-use super::found::{LiveRank, LiveType};
+use super::found::{LiveAgents, LiveRank, LiveType};
 use crate::dual::agents::{Agent, Mind};
 
 /// Harm under so many standard errors counts as none.
@@ -18,12 +18,19 @@ pub(super) fn independent(name: &str) -> bool {
     Agent::parse(name).is_some_and(|agent| agent.mind != Mind::Picker)
 }
 
+/// Whether an agent only makes the right calls again.
+fn replays(name: &str) -> bool {
+    let mind = Agent::parse(name).map(|agent| agent.mind);
+    matches!(mind, Some(Mind::Gold | Mind::Rebinding))
+}
+
 /// Everything of one reading of the lake: all seeds, or one.
 pub(super) struct Figures<'d> {
     data: &'d Data,
     scores: Scores,
     draws: Vec<Vec<f64>>,
-    counted: Vec<usize>,
+    replay: Vec<usize>,
+    all: Vec<usize>,
     picker: Vec<usize>,
 }
 
@@ -31,14 +38,24 @@ impl<'d> Figures<'d> {
     pub(super) fn of(data: &'d Data, resamples: usize) -> Self {
         let scores = Scores::of(data, (0..data.labels.all.len()).collect());
         let draws = scores.draws(resamples, 0).collect();
-        let agents = 0..data.agents.all.len();
-        let (counted, picker) = agents.partition(|&agent| independent(&data.agents.all[agent]));
+        let names = &data.agents.all;
+        let (all, picker): (Vec<usize>, Vec<usize>) =
+            (0..names.len()).partition(|&agent| independent(&names[agent]));
+        let replay = all.iter().copied().filter(|&agent| replays(&names[agent]));
         Self {
             data,
             scores,
             draws,
-            counted,
+            replay: replay.collect(),
+            all,
             picker,
+        }
+    }
+
+    fn who(&self, agents: LiveAgents) -> &[usize] {
+        match agents {
+            LiveAgents::Replay => &self.replay,
+            LiveAgents::All => &self.all,
         }
     }
 
@@ -84,16 +101,17 @@ impl<'d> Figures<'d> {
             .collect()
     }
 
-    pub(super) fn rank(&self, seed: Option<u64>) -> LiveRank {
-        let errors = self.errors(&self.counted);
-        let harm = self.harm(&self.counted, None);
+    pub(super) fn rank(&self, agents: LiveAgents, seed: Option<u64>) -> LiveRank {
+        let counted = self.who(agents);
+        let errors = self.errors(counted);
+        let harm = self.harm(counted, None);
         let ranked = tied(&harm, &errors);
         let loss = self.loss(None);
         let drawn: Vec<Option<f64>> = self
             .draws
             .iter()
             .map(|drawn| {
-                let harm = self.harm(&self.counted, Some(drawn));
+                let harm = self.harm(counted, Some(drawn));
                 rho(&tied(&harm, &errors), &self.loss(Some(drawn)))
             })
             .collect();
@@ -103,6 +121,7 @@ impl<'d> Figures<'d> {
         let surface = self.scores.means(Measure::SURFACE, None);
         let decision = self.scores.means(Measure::DECISION, None);
         LiveRank {
+            agents,
             seed,
             spearman: rho(&ranked, &loss),
             interval: interval(&drawn),
@@ -118,8 +137,9 @@ impl<'d> Figures<'d> {
 
     /// The kinds, the least harmful first.
     pub(super) fn types(&self) -> Vec<LiveType> {
-        let harm = self.harm(&self.counted, None);
-        let errors = self.errors(&self.counted);
+        let harm = self.harm(&self.replay, None);
+        let errors = self.errors(&self.replay);
+        let (of_all, errors_of_all) = (self.harm(&self.all, None), self.errors(&self.all));
         let ranked = tied(&harm, &errors);
         let loss = self.loss(None);
         let [decision, run_obs, run_act, trans] =
@@ -139,6 +159,8 @@ impl<'d> Figures<'d> {
                     harm: harm[group],
                     harm_se: errors[group],
                     tied: ranked[group] == Some(0.0),
+                    harm_all: of_all[group],
+                    harm_all_se: errors_of_all[group],
                     net: net[group].take(),
                     loss: loss[group],
                     decision: decision[group],
@@ -151,7 +173,11 @@ impl<'d> Figures<'d> {
             })
             .collect();
         let key = |kind: &LiveType| kind.harm.unwrap_or(f64::NEG_INFINITY);
-        types.sort_by(|a, b| key(a).total_cmp(&key(b)).then_with(|| a.label.cmp(&b.label)));
+        types.sort_by(|a, b| {
+            key(a)
+                .total_cmp(&key(b))
+                .then_with(|| a.label.cmp(&b.label))
+        });
         types
     }
 
@@ -166,12 +192,12 @@ impl<'d> Figures<'d> {
             .collect()
     }
 
-    /// Pairs and net drop of the agents that count, by group.
+    /// Pairs and net drop of the agents that replay, by group.
     fn pairs(&self) -> (Vec<u64>, Vec<Option<f64>>) {
         let groups = self.data.labels.all.len();
         let mut lost: Vec<Vec<f64>> = vec![Vec::new(); groups];
         for judged in &self.data.judged {
-            if self.counted.contains(&judged.agent) {
+            if self.replay.contains(&judged.agent) {
                 lost[self.data.items[judged.item].group].push(judged.sim - judged.real);
             }
         }
@@ -219,5 +245,6 @@ mod tests {
     fn the_picker_does_not_count() {
         assert!(independent("gold") && independent("reader+retry"));
         assert!(!independent("picker+retry") && !independent("somebody"));
+        assert!(replays("rebinding") && !replays("strict") && !replays("picker"));
     }
 }

@@ -11,7 +11,7 @@ pub struct LiveType {
     pub label: String,
     /// The dimension that it changes: obs, act, rew, trans.
     pub dimension: String,
-    /// (trajectory, agent) pairs of the agents that share no code with the probe.
+    /// (trajectory, agent) pairs of the agents that replay.
     pub n: u64,
     /// Share of them right on sim and wrong on real.
     pub harm: Option<f64>,
@@ -19,6 +19,10 @@ pub struct LiveType {
     pub harm_se: Option<f64>,
     /// Under two standard errors: counts as no harm.
     pub tied: bool,
+    /// The same of all agents that share no code with the probe.
+    pub harm_all: Option<f64>,
+    /// Its standard error.
+    pub harm_all_se: Option<f64>,
     /// Success on sim less success on real, of the same agents.
     pub net: Option<f64>,
     /// 1 - f: (1 - decision)(1 - run_obs)(1 - run_act)(1 - trans), of the means below.
@@ -37,9 +41,33 @@ pub struct LiveType {
     pub by_mind: BTreeMap<String, Option<f64>>,
 }
 
+/// Agents that share no code with the probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LiveAgents {
+    /// `gold` and `rebinding`, as the definition of the experiment names them.
+    #[default]
+    Replay,
+    /// `strict` and `reader` as well.
+    All,
+}
+
+impl LiveAgents {
+    /// The word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::All => "all",
+        }
+    }
+}
+
 /// How well the profile ranks the kinds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LiveRank {
+    /// Whose mean harm: see [`LiveAgents`].
+    pub agents: LiveAgents,
     /// The seed; `None`: all of them together.
     pub seed: Option<u64>,
     /// Of harm, tied where it is under two standard errors, and 1 - f.
@@ -96,14 +124,16 @@ pub struct Live {
     pub calls_made: u64,
     /// Calls that were answered from memory, in a state where they had been made.
     pub calls_remembered: u64,
-    /// Over all seeds.
-    pub pooled: LiveRank,
-    /// Seed by seed.
-    pub by_seed: Vec<LiveRank>,
+    /// Of the agents that replay: seed by seed, then over all.
+    pub replay: Vec<LiveRank>,
+    /// Of all agents that share no code with the probe, the same.
+    pub all: Vec<LiveRank>,
     /// Kinds by harm, over all seeds.
     pub types: Vec<LiveType>,
-    /// Kinds that no independent agent can feel: no harm at all.
+    /// Kinds that none of the agents that replay feels: no harm at all.
     pub unfelt: Vec<String>,
+    /// Of these, the kinds that no other one feels either.
+    pub unfelt_by_all: Vec<String>,
     /// The dimensions beside what the paper reports.
     pub ordering: Vec<super::super::Ordering>,
     /// Draws of the bootstrap.

@@ -23,12 +23,12 @@ use fidelake_core::mask::Mode;
 use fidelake_core::perturb::Perturbation;
 
 pub use error::{LiveError, LiveResult};
-pub use found::{Live, LiveBenchmark, LiveRank, LiveType};
+pub use found::{Live, LiveAgents, LiveBenchmark, LiveRank, LiveType};
 
 use super::Request;
 use super::ordering::ordering;
 use super::read::read;
-use crate::dual::agents::{Agent, Habits};
+use crate::dual::agents::{Agent, Habits, Mind};
 use crate::engine::{Engine, profile};
 use crate::formats::Format;
 use crate::import::{OnConflict, Options, Progress, import};
@@ -83,8 +83,9 @@ pub async fn validate_live(
     request: &LiveRequest,
     progress: Arc<dyn Progress>,
 ) -> LiveResult<Live> {
-    if !request.agents.iter().any(|agent| independent(&agent.name())) {
-        let why = "--agents: name one that shares no code with the probe as well; the picker's harm is circular";
+    let replays = |agent: &Agent| matches!(agent.mind, Mind::Gold | Mind::Rebinding);
+    if !request.agents.iter().any(replays) {
+        let why = "--agents: name one that replays as well (gold, rebinding); it is their harm that is ranked";
         return Err(LiveError::Asked(why.into()));
     }
     let setup = tokio::task::block_in_place(|| Setup::new(request, Arc::clone(&progress)))?;
@@ -165,15 +166,25 @@ async fn compare(
     let own = ("live".to_owned(), setup.id.clone());
     let all = read(engine, &asked(vec![own.clone()])).await?;
     let figures = Figures::of(&all, request.resamples);
-    let mut by_seed = Vec::new();
+    let mut ranks = [LiveAgents::Replay, LiveAgents::All].map(|agents| (agents, Vec::new()));
     for &seed in &setup.seeds {
         let only = vec![own.clone(), ("seed".to_owned(), seed.to_string())];
         let data = read(engine, &asked(only)).await?;
-        by_seed.push(Figures::of(&data, request.resamples).rank(Some(seed)));
+        let figures = Figures::of(&data, request.resamples);
+        for (agents, ranks) in &mut ranks {
+            ranks.push(figures.rank(*agents, Some(seed)));
+        }
     }
+    for (agents, ranks) in &mut ranks {
+        ranks.push(figures.rank(*agents, None));
+    }
+    let [(_, replay), (_, of_all)] = ranks;
     let types = figures.types();
-    let unfelt = types.iter().filter(|kind| kind.harm == Some(0.0));
-    let unfelt = unfelt.map(|kind| kind.label.clone()).collect();
+    let named = |felt: &dyn Fn(&LiveType) -> Option<f64>| -> Vec<String> {
+        let none = types.iter().filter(|kind| felt(kind) == Some(0.0));
+        none.map(|kind| kind.label.clone()).collect()
+    };
+    let (unfelt, unfelt_by_all) = (named(&|kind| kind.harm), named(&|kind| kind.harm_all));
     let names: Vec<String> = setup.agents.iter().map(Agent::name).collect();
     let sum = |of: &dyn Fn(&Told) -> u64| told.iter().map(of).sum();
     Ok(Live {
@@ -181,14 +192,19 @@ async fn compare(
         lake_version: engine.version().version,
         benchmarks: benchmarks(setup, told),
         seeds: setup.seeds.clone(),
-        independent: names.iter().filter(|name| independent(name)).cloned().collect(),
+        independent: names
+            .iter()
+            .filter(|name| independent(name))
+            .cloned()
+            .collect(),
         agents: names,
         plays: sum(&|told| told.plays),
         calls_made: sum(&|told| told.calls[0]),
         calls_remembered: sum(&|told| told.calls[1]),
-        pooled: figures.rank(None),
-        by_seed,
+        replay,
+        all: of_all,
         unfelt,
+        unfelt_by_all,
         ordering: ordering(&all, &|agent| independent(agent)),
         types,
         resamples: request.resamples as u64,

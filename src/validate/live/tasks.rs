@@ -73,7 +73,10 @@ fn episode(line: &str, benchmark: &Benchmark) -> Result<Episode, String> {
     let mut turns = Vec::new();
     for call in gold.elements() {
         calls.push(Right {
-            name: call.get_str("name").ok_or("a right call without name")?.to_owned(),
+            name: call
+                .get_str("name")
+                .ok_or("a right call without name")?
+                .to_owned(),
             arguments: call
                 .get_some("arguments")
                 .map_or("{}".to_owned(), |arguments| arguments.raw().to_owned()),

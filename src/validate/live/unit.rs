@@ -143,7 +143,9 @@ impl Work<'_> {
         self.kept.forget();
         let again = self.play(&clean_world, given, &PROFILED, 0).await?;
         let same_answers = clean.calls.iter().zip(&again.calls);
-        let same = same_answers.clone().all(|(a, b)| a.answer.content == b.answer.content);
+        let same = same_answers
+            .clone()
+            .all(|(a, b)| a.answer.content == b.answer.content);
         if !same || !again.succeeded(&clean) {
             let why = "the right calls end differently when they are made again";
             return Ok(Some((Vec::new(), Some(why.into()))));
@@ -225,13 +227,20 @@ impl Work<'_> {
         let tools: Vec<&str> = clean.tools.iter().map(String::as_str).collect();
         let offers = set.catalog(&episode.trajectory, &tools, None);
         for call in &mut there.calls {
-            let own = offers.iter().find(|o| o.behind.as_deref() == Some(&call.name));
+            let own = offers
+                .iter()
+                .find(|o| o.behind.as_deref() == Some(&call.name));
             if let Some(offer) = own {
                 call.name.clone_from(&offer.name);
             }
         }
         let seed = seed.to_string();
-        let trajectory = format!("{}/{}/{}/{seed}", setup.id, episode.trajectory, kind.as_str());
+        let trajectory = format!(
+            "{}/{}/{}/{seed}",
+            setup.id,
+            episode.trajectory,
+            kind.as_str()
+        );
         let labels = [
             ("live", &*setup.id),
             ("benchmark", self.name),
@@ -254,5 +263,6 @@ impl Work<'_> {
 
 fn borrowed(verdicts: &[(String, bool)]) -> Vec<(&str, bool)> {
     let each = verdicts.iter();
-    each.map(|(agent, success)| (agent.as_str(), *success)).collect()
+    each.map(|(agent, success)| (agent.as_str(), *success))
+        .collect()
 }

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fidelake_core::json::key::Key;
 use fidelake_core::perturb::Perturbation;
 
+use super::LiveRequest;
 use super::error::{LiveError, LiveResult};
 use super::plan::Plan;
 use super::spool::Spool;
 use super::tasks::{Task, drawn};
 use super::unit::{Told, unit};
-use super::LiveRequest;
 use crate::dual::agents::Agent;
 use crate::env::Kept;
 use crate::import::Progress;
