@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Stateful classes of PyPI `bfcl-eval` as an environment: `python bfcl_classes.py GorillaFileSystem TwitterAPI`.
 
-A state to start from is a task's `initial_config`: an object with a scenario for each class. The snapshot
+A state to start from is a task's `initial_config`: an object with a scenario for each class. Without names, the
+classes are those of the state, in its order. The snapshot
 is what BFCL's own checker compares: the attributes of the instances that do not start with `_`.
 """
 
@@ -27,10 +28,12 @@ class Bfcl:
     version = f"bfcl-eval {importlib.metadata.version('bfcl-eval')}"
 
     def __init__(self, names):
-        modules = {name: importlib.import_module(CLASS_FILE_PATH_MAPPING[name]) for name in names}
-        self.classes = {name: getattr(module, name) for name, module in modules.items()}
+        self.names = names
+        self.classes = {}
 
     def open(self, state):
+        names = self.names or list(state or {})
+        self.classes = {name: getattr(importlib.import_module(CLASS_FILE_PATH_MAPPING[name]), name) for name in names}
         self.instances = {name: kind() for name, kind in self.classes.items()}
         for name, instance in self.instances.items():
             if name not in STATELESS_CLASSES:

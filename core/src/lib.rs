@@ -4,8 +4,8 @@
 //! arguments, so it can be tested by itself and called from SQL, from an
 //! importer or from a running training alike.
 
-pub mod choose;
 pub mod budget;
+pub mod choose;
 pub mod gap;
 pub mod json;
 pub mod mask;

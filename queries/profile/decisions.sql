@@ -25,7 +25,10 @@ told AS (
         max(CASE WHEN r.arm = 'sim' THEN r.task END) AS task_sim,
         max(CASE WHEN r.arm = 'real' THEN r.task END) AS task_real,
         max(CASE WHEN r.arm = 'sim' THEN r.gold END) AS gold_sim,
-        max(CASE WHEN r.arm = 'real' THEN r.gold END) AS gold_real
+        max(CASE WHEN r.arm = 'real' THEN r.gold END) AS gold_real,
+        -- Where both have `decisions`, logged by a policy, these stand in the place of the probe's.
+        max(CASE WHEN r.arm = 'sim' THEN r.extra END) AS extra_sim,
+        max(CASE WHEN r.arm = 'real' THEN r.extra END) AS extra_real
     FROM range_runs AS r
     JOIN chosen AS c ON c.trajectory_key = r.trajectory_key
     WHERE (r.arm = 'sim' AND r.repeat = c.sim_run) OR (r.arm = 'real' AND r.repeat = c.real_run)
@@ -63,7 +66,7 @@ SELECT
     told.trajectory_key,
     decision_gap(
         s.tools, r.tools, told.task_sim, told.task_real, told.gold_sim, told.gold_real,
-        on_sim.steps, on_real.steps
+        on_sim.steps, on_real.steps, told.extra_sim, told.extra_real
     ) AS decision
 FROM told
 JOIN texts AS s ON s.catalog_hash = told.catalog_sim

@@ -23,6 +23,8 @@ SELECT
     p.decision_act,
     p.decision_rew,
     p.delta_trans,
+    p.run_obs,
+    p.run_act,
     -- What looks different, whatever it does.
     CASE WHEN coalesce(p.surface_task, p.surface_obs, p.surface_act, p.surface_rew) IS NOT NULL THEN
         1 - (1 - coalesce(p.surface_task, 0)) * (1 - coalesce(p.surface_obs, 0))

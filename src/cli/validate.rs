@@ -1,8 +1,11 @@
 //! `fidelake validate`
 
+mod live;
+mod stored;
+
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::printer::Printer;
 use super::{AtArgs, Global, Status, UsageError};
@@ -18,8 +21,14 @@ use crate::validate::{Family, Request, ValidateError, Validation, validate};
 /// compared with it by rank correlation, beside the surface gap and trivial rivals;
 /// pair by pair by AUC and by deciles. Needs verdicts on both arms and
 /// `fidelake profile`. docs/validation.md explains every number.
+///
+/// `fidelake validate live PLAN` makes such a lake: it lets scripted agents play the tasks
+/// of benchmarks in perturbed worlds, and compares.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ValidateArgs {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Labels whose values make the groups, such as perturbation
     #[arg(long, value_name = "LABELS", value_delimiter = ',', required = true)]
     by: Vec<String>,
@@ -32,6 +41,9 @@ pub(crate) struct ValidateArgs {
     /// Fit non-negative weights of the dimensions to the harm, cross-validated over groups
     #[arg(long)]
     fit: bool,
+    /// Keep the fitted weights in the lake, with their evidence; nothing uses them
+    #[arg(long, requires = "fit")]
+    store: bool,
     /// Write the plot to this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -45,16 +57,30 @@ pub(crate) struct ValidateArgs {
     at: AtArgs,
 }
 
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Play benchmarks in perturbed worlds with scripted agents, and compare
+    Live(live::LiveArgs),
+    /// List the weights that were stored by --fit --store
+    Stored(stored::StoredArgs),
+}
+
 pub(crate) async fn run(
     args: &ValidateArgs,
     global: &Global,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
+    match &args.what {
+        Some(What::Live(args)) => return live::run(args, global, printer).await,
+        Some(What::Stored(_)) => return stored::run(global, printer),
+        None => {}
+    }
     let families = args.families.iter().map(|text| Family::parse(text));
     let families = families.collect::<Result<Vec<_>, _>>().map_err(told)?;
     let lake = Lake::open(&global.lake)?;
     let engine = Engine::open(&lake, &args.at.resolve()?).await?;
     let request = Request {
+        only: Vec::new(),
         by: args.by.iter().map(|name| name.trim().to_owned()).collect(),
         agents: args
             .agents
@@ -80,6 +106,9 @@ pub(crate) async fn run(
     }
     if args.fit && found.fitted.is_none() {
         printer.say("nothing was fitted: that needs four groups and a dimension that is known in all of them");
+    }
+    if args.store {
+        stored::store(&found, global, printer).await?;
     }
     Ok(Status::Done)
 }

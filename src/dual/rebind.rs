@@ -136,7 +136,7 @@ fn telling(node: Node<'_>) -> Option<String> {
 }
 
 /// Every value of a document that holds no others, with its path, in order.
-fn scalars(root: Node<'_>) -> Vec<(Vec<Step>, Node<'_>)> {
+pub(super) fn scalars(root: Node<'_>) -> Vec<(Vec<Step>, Node<'_>)> {
     let mut out = Vec::new();
     let mut stack = vec![(Vec::new(), root)];
     while let Some((path, node)) = stack.pop() {

@@ -17,7 +17,7 @@ mod terms;
 mod touch;
 
 pub use error::{EngineError, EngineResult};
-pub use learn::{Edit, LearnReport, edit, learn};
+pub use learn::{Edit, Evidence, LearnReport, edit, learn, stored, stored_as};
 pub use profile::{ProfileReport, profile};
 pub use rows::Rows;
 pub use session::{Engine, bare_context};

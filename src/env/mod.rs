@@ -11,6 +11,7 @@ mod child;
 mod error;
 mod headers;
 mod http;
+mod kept;
 mod mcp;
 mod oddities;
 pub mod perturb;
@@ -25,6 +26,7 @@ use async_trait::async_trait;
 
 pub use answer::{Answer, Fault, Note, Origin};
 pub use error::{EnvError, EnvResult};
+pub use kept::Kept;
 pub use spec::{Api, Command, Context, Own, Server, Spec};
 pub(crate) use text::one_line;
 

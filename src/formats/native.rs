@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use fidelake_core::gap::Logged;
 use fidelake_core::json::key::Key;
 use fidelake_core::json::{Doc, Kind, Node, canonical};
 use fidelake_core::model::{Arm, CallStatus, Origin};
@@ -109,6 +110,10 @@ pub(crate) fn read<'d>(doc: &'d Doc<'d>, context: &Context<'d>) -> Result<Run<'d
         .map(calls)
         .transpose()?
         .unwrap_or_default();
+    // Decisions of a policy stand among the other keys, and count in the profile.
+    if let Some(decisions) = root.get_some("decisions") {
+        Logged::read(decisions).map_err(|what| Reject::bad("decisions", &what))?;
+    }
     let (form, odd) = canonical(root);
     Ok(Run {
         environment,

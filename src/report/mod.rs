@@ -26,4 +26,7 @@ pub use runs::{ExportError, write_runs};
 pub use screen::{Ink, Screen, fit, padded, safe, safe_lines, wrapped};
 pub use slice::{Cell, Dimension, Slice, SliceError, Sliced};
 pub use statements::{Statements, statements};
-pub use validation::{batch as validation_batch, draw as draw_validation, svg as svg_validation};
+pub use validation::{
+    batch as validation_batch, draw as draw_validation, draw_live, draw_stored, live_batch,
+    svg as svg_validation,
+};

@@ -12,6 +12,8 @@ pub(super) struct Item {
     pub(super) signed: Option<f64>,
     /// obs, act, rew, trans.
     pub(super) parts: [Option<f64>; 4],
+    /// Gaps of answers and of acceptance.
+    pub(super) ran: [Option<f64>; 2],
     pub(super) surface: Option<f64>,
     pub(super) added: Option<f64>,
     pub(super) changed: f64,

@@ -1,10 +1,12 @@
 //! Weights of the dimensions, fitted to the harm of groups. Only where asked for.
 //!
-//! Harm = bias + w (obs + act + rew + ..) + sum of d_k times dimension k, with w and all
+//! Harm = floor + w (obs + act + rew + ..) + sum of d_k times dimension k, with w and all
 //! d_k not negative and only the d_k penalised: a strong penalty leaves the decision
-//! gap as it is defined, every dimension weighing the same.
+//! gap as it is defined, every dimension weighing the same. The floor is no parameter: it
+//! is the harm that was measured where nothing differs, 0 where nobody measured it. A
+//! group without a gap has nothing else to lose, whichever groups were seen.
 
-use fidelake_core::stats::{ridge, spearman};
+use fidelake_core::stats::{ridge_from, spearman};
 
 use super::family::Family;
 use super::found::Fitted;
@@ -20,10 +22,12 @@ struct Table {
     /// Their sum, then the dimensions that are known of every group.
     rows: Vec<Vec<f64>>,
     harm: Vec<f64>,
+    /// Harm without any gap.
+    floor: f64,
 }
 
-/// A bias, and a weight of every column.
-type Model = (f64, Vec<f64>);
+/// A weight of every column.
+type Model = Vec<f64>;
 
 impl Table {
     fn fit(&self, kept: &[usize], lambda: f64) -> Option<Model> {
@@ -31,12 +35,12 @@ impl Table {
         let harm: Vec<f64> = kept.iter().map(|&at| self.harm[at]).collect();
         let mut penalties = vec![lambda; self.rows.first()?.len()];
         penalties[0] = 0.0;
-        ridge(&rows.collect::<Vec<_>>(), &harm, &penalties)
+        ridge_from(&rows.collect::<Vec<_>>(), &harm, &penalties, self.floor)
     }
 
-    fn guess(&self, (bias, weights): &Model, at: usize) -> f64 {
+    fn guess(&self, weights: &Model, at: usize) -> f64 {
         let terms = self.rows[at].iter().zip(weights);
-        bias + terms.map(|(x, w)| x * w).sum::<f64>()
+        self.floor + terms.map(|(x, w)| x * w).sum::<f64>()
     }
 
     /// The penalty with the smallest squared error over groups left out one at a time.
@@ -80,6 +84,7 @@ pub(super) fn fitted(
     harm: &ByGroup,
     parts: &[ByGroup; 4],
     families: &[Family],
+    floor: Option<f64>,
 ) -> Option<Fitted> {
     const LEAST: usize = 4;
 
@@ -99,10 +104,11 @@ pub(super) fn fitted(
     let table = Table {
         rows: there.iter().map(row).collect(),
         harm: there.iter().filter_map(|&at| harm[at]).collect(),
+        floor: floor.unwrap_or_default(),
     };
     let all: Vec<usize> = (0..there.len()).collect();
     let lambda = table.lambda(&all)?;
-    let (bias, weights) = table.fit(&all, lambda)?;
+    let weights = table.fit(&all, lambda)?;
     let names = known.iter().map(|&part| NAMES[part].to_owned());
     let singly: Vec<Vec<usize>> = all.iter().map(|&at| vec![at]).collect();
     let of_family = |family: &Family| -> Vec<usize> {
@@ -115,8 +121,10 @@ pub(super) fn fitted(
         weights: names
             .zip(weights[1..].iter().map(|own| shared + own))
             .collect(),
-        bias,
+        bias: table.floor,
         lambda,
+        groups: there.iter().map(|&at| labels[at].to_owned()).collect(),
+        families: families.iter().map(Family::text).collect(),
         leave_one_out: table.held_out(&singly),
         leave_one_family_out: (!families.is_empty())
             .then(|| table.held_out(&by_family))

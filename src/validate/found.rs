@@ -129,10 +129,14 @@ pub struct Bin {
 pub struct Fitted {
     /// By dimension; none is negative.
     pub weights: BTreeMap<String, f64>,
-    /// Harm of a group without any gap.
+    /// Harm of a group without any gap: as measured where nothing differs, else 0.
     pub bias: f64,
     /// Strength of the regularisation, chosen by leaving out groups.
     pub lambda: f64,
+    /// The groups that it was fitted to.
+    pub groups: Vec<String>,
+    /// The families that were left out one at a time.
+    pub families: Vec<String>,
     /// One rank correlation over all groups, each predicted without itself.
     pub leave_one_out: Option<f64>,
     /// The same, each predicted without its whole family.
@@ -192,6 +196,8 @@ pub struct Validation {
     pub auc: Auc,
     /// Harm by decile of the gap.
     pub reliability: Vec<Bin>,
+    /// The dimensions beside what the paper reports, where the labels are perturbations.
+    pub ordering: Vec<super::Ordering>,
     /// Only where asked for.
     pub fitted: Option<Fitted>,
     /// Group by group, the most harmful last.
@@ -200,4 +206,20 @@ pub struct Validation {
     pub resamples: u64,
     /// Their seed.
     pub seed: u64,
+}
+
+impl Validation {
+    /// What is stored with fitted weights; `None` if nothing was fitted.
+    #[must_use]
+    pub fn evidence(&self) -> Option<serde_json::Value> {
+        let fitted = self.fitted.as_ref()?;
+        Some(serde_json::json!({
+            "lake_version": self.lake_version,
+            "by": self.by,
+            "agents": self.agents,
+            "items": self.items,
+            "spearman_decision": self.spearman_decision,
+            "fitted": fitted,
+        }))
+    }
 }

@@ -16,6 +16,8 @@ mod error;
 mod family;
 mod fitted;
 mod found;
+mod live;
+mod ordering;
 mod pairs;
 mod read;
 mod scores;
@@ -27,13 +29,24 @@ pub use found::{
     Auc, Bin, Ceiling, Dimensions, Fitted, FloorHarm, Group, LeftOut, Rival, Validation,
 };
 
+pub use live::{
+    Live, LiveAgents, LiveBenchmark, LiveError, LiveRank, LiveRequest, LiveResult, LiveType, PAPER,
+    usual_agents, validate_live,
+};
+pub use ordering::Ordering;
+
 use crate::engine::Engine;
+
+/// Under which kind fitted weights are stored.
+pub const DIMENSION_WEIGHTS: &str = "dimension_weights";
 
 /// What to validate.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Labels whose values make the groups.
     pub by: Vec<String>,
+    /// Only trajectories with these values of labels.
+    pub only: Vec<(String, String)>,
     /// Only these agents; all if empty.
     pub agents: Vec<String>,
     /// Families of groups, left out one at a time.

@@ -39,14 +39,31 @@ pub(super) async fn read(engine: &Engine, request: &Request) -> ValidateResult<D
             "surface",
             "tools_added",
             "query_changed",
+            "run_obs",
+            "run_act",
         ];
         let numbers = numbers.map(|name| rows.numbers(name));
-        let [signed, obs, act, rew, trans, surface, added, changed] = numbers;
+        let [
+            signed,
+            obs,
+            act,
+            rew,
+            trans,
+            surface,
+            added,
+            changed,
+            run_obs,
+            run_act,
+        ] = numbers;
         let parts = [obs?, act?, rew?, trans?];
+        let ran = [run_obs?, run_act?];
         let (signed, surface, added, changed) = (signed?, surface?, added?, changed?);
         let equal = rows.column("equal")?.as_boolean().clone();
         for row in 0..batch.num_rows() {
             let given = labels.each_ref().map(|labels| text(labels, row));
+            if !chosen(&request.only, given) {
+                continue;
+            }
             let Some(label) = label(&request.by, given, &mut known) else {
                 data.unlabelled += 1;
                 continue;
@@ -67,6 +84,7 @@ pub(super) async fn read(engine: &Engine, request: &Request) -> ValidateResult<D
                 task,
                 signed: number(&signed, row),
                 parts: parts.each_ref().map(|part| number(part, row)),
+                ran: ran.each_ref().map(|part| number(part, row)),
                 surface: number(&surface, row),
                 added: number(&added, row),
                 changed: number(&changed, row).unwrap_or_default(),
@@ -141,6 +159,18 @@ async fn verdicts(
         }),
         None => Ok(()),
     }
+}
+
+/// Whether a trajectory has all of these values of labels on one of its arms.
+fn chosen(only: &[(String, String)], given: [Option<&str>; 2]) -> bool {
+    let docs = given.map(|text| text.and_then(|text| Doc::parse(text).ok()));
+    only.iter().all(|(key, value)| {
+        let mut found = docs
+            .iter()
+            .flatten()
+            .filter_map(|doc| doc.root().get_some(key));
+        found.any(|node| node.as_str().unwrap_or_else(|| node.raw()) == value)
+    })
 }
 
 /// The values of the labels, of the first sim run or else of the first real one.

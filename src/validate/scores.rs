@@ -19,7 +19,12 @@ impl Measure {
     pub(super) const PARTS: [Self; 4] = [Self(6), Self(7), Self(8), Self(9)];
     /// Every trajectory floored for itself: mean of `gap_decision`.
     pub(super) const FLOORED: Self = Self(10);
-    const AGENTS: usize = 11;
+    /// Answers, acceptance.
+    const RAN: [Self; 2] = [Self(11), Self(12)];
+    /// The gaps that f is the product of, without verdicts.
+    pub(super) const OF_LOSS: [Self; 4] =
+        [Self::DECISION, Self::RAN[0], Self::RAN[1], Self::PARTS[3]];
+    const AGENTS: usize = 13;
 
     pub(super) const fn of_agent(agent: usize) -> Self {
         Self(Self::AGENTS + agent)
@@ -58,6 +63,9 @@ impl Scores {
                 item.signed.map(|signed| signed.clamp(0.0, 1.0)),
             );
             add(Measure::SURFACE, item.surface);
+            for (measure, gap) in Measure::RAN.into_iter().zip(item.ran) {
+                add(measure, gap);
+            }
             add(Measure::ADDED, item.added);
             add(Measure::CHANGED, Some(item.changed));
             for (measure, part) in Measure::PARTS.into_iter().zip(item.parts) {

@@ -155,7 +155,7 @@ pub(super) fn validation(
             rew: of_part(2),
             trans: of_part(3),
         },
-        floor: floor_harm,
+        floor: floor_harm.clone(),
         ceiling: ceiling(data, &scores, &decision),
         rivals,
         best_rival,
@@ -163,9 +163,10 @@ pub(super) fn validation(
         leave_one_family_out: families.collect(),
         auc,
         reliability,
+        ordering: super::ordering::ordering(data, &|_| true),
         fitted: request
             .fit
-            .then(|| fitted(&labels, &harm, &parts, &request.families))
+            .then(|| fitted(&labels, &harm, &parts, &request.families, floor_harm.harm))
             .flatten(),
         groups: groups(data, &floor, &everything, &draws),
         resamples: request.resamples as u64,

@@ -370,3 +370,110 @@ fn harm_of_sixteen_kinds_of_change_is_predicted() {
         .unwrap();
     assert!(number(&best["difference_interval"][0]) > 0.0, "{best}");
 }
+
+#[test]
+fn fitted_weights_are_kept_with_their_evidence_and_used_by_nothing() {
+    let place = Place::new();
+    place.write("town.jsonl", town());
+    place.import(&["town.jsonl"]);
+    profiled(&place);
+    let fit = ["--families", "told=typo,offered=twin", "--fit"];
+    let before = validated(&place, &fit);
+    let ran = place.run(&["validate", "stored"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
+    assert!(
+        ran.stderr.contains("no weights are stored"),
+        "{}",
+        ran.stderr
+    );
+    let store = ["--families", "told=typo,offered=twin", "--fit", "--store"];
+    assert_eq!(validated(&place, &store), before);
+    let listed = || -> Value {
+        let ran = place.done(&["validate", "stored", "--format", "json"]);
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let stored = listed();
+    assert_eq!(stored.as_array().unwrap().len(), 1);
+    let found = &stored[0]["found"];
+    assert_eq!(found["fitted"], before["fitted"]);
+    assert_eq!(found["by"], json!(["change"]));
+    assert_eq!(
+        found["fitted"]["families"],
+        json!(["told=typo", "offered=twin"])
+    );
+    assert_eq!(stored[0]["from_version"], before["lake_version"]);
+    // The floor is what was measured where nothing differs.
+    assert_eq!(found["fitted"]["bias"], before["floor"]["harm"]);
+    let rows = ask(
+        &place,
+        "SELECT artefact_id, kind FROM learned WHERE kind = 'dimension_weights'",
+    );
+    assert_eq!(rows[0]["artefact_id"], stored[0]["artefact_id"]);
+    assert_eq!(rows.len(), 1);
+    // No profile is computed anew, and people can read what is kept.
+    assert_eq!(profiled(&place)["trajectories"], 0);
+    let shown = place.done(&["validate", "stored"]).stdout;
+    assert!(
+        shown.contains("each group predicted without itself") && shown.contains("change"),
+        "{shown}"
+    );
+    let ran = place.run(&["validate", "--by", "change", "--store"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+}
+
+#[test]
+fn logged_decisions_stand_in_the_place_of_the_probe() {
+    let place = Place::new();
+    let gold = json!({"name": "getWeather", "arguments": {"city": "Rome"}});
+    let with = |id: &str, arm: &str, decisions: Value| {
+        let line = run(
+            "log",
+            0,
+            arm,
+            "Weather in Rome?",
+            &catalog(),
+            &gold,
+            [true, true],
+        );
+        let mut line: Value = serde_json::from_str(&line).unwrap();
+        line["trajectory_id"] = id.into();
+        line["decisions"] = decisions;
+        line.to_string()
+    };
+    let lines = [
+        with("both", "sim", json!([{"call": 0, "probability": 0.9}])),
+        with(
+            "both",
+            "real",
+            json!([{"call": 0, "correct": true}, {"call": 0, "correct": false}]),
+        ),
+        with("one", "sim", json!([{"call": 0, "probability": 0.9}])),
+        with("one", "real", Value::Null),
+        with("wrong", "sim", json!([{"call": 0, "probability": 9}])),
+    ];
+    place.write("logged.jsonl", lines.join("\n"));
+    let counts = place.import(&["logged.jsonl"]);
+    assert_eq!((counts.runs, counts.rejected), (4, 1));
+    let why = ask(&place, "SELECT message FROM rejected");
+    let why = why[0]["message"].as_str().unwrap();
+    assert!(
+        why.contains("decisions") && why.contains("probability"),
+        "{why}"
+    );
+    profiled(&place);
+    let rows = ask(
+        &place,
+        "SELECT trajectory_id, gold_source, gap_decision, decision_sim, decision_real, decision_act, decision_calls FROM profiles_now ORDER BY trajectory_id",
+    );
+    let near = |value: &Value, wanted: f64| {
+        assert!((value.as_f64().unwrap() - wanted).abs() < 1e-12, "{rows:?}")
+    };
+    assert_eq!(rows[0]["gold_source"], "logged");
+    near(&rows[0]["gap_decision"], 0.4);
+    near(&rows[0]["decision_sim"], 0.9);
+    near(&rows[0]["decision_real"], 0.5);
+    // A log does not say where a difference comes from.
+    assert_eq!(rows[0]["decision_act"], Value::Null);
+    assert_eq!(rows[1]["gold_source"], "gold");
+    near(&rows[1]["gap_decision"], 0.0);
+}

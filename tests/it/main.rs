@@ -22,6 +22,7 @@ mod gap_engine;
 mod generate;
 mod kills;
 mod lake;
+mod live;
 mod masking;
 mod pairing;
 mod perturb;

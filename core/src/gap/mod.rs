@@ -72,9 +72,9 @@ pub use cascade::{Along, CallEvidence, Cause, Named, along, causes, is_flaky};
 pub use catalog::{CatalogGap, Tool, ToolGap, ToolMatch, catalog_gap};
 pub use comparer::Comparer;
 pub use decision::{
-    Agent, CallDecision, Decision, Dimension, Episode, GoldSource, Made, Mix, Offer, Offered, Pair,
-    Placed, Probe, ProbeConstants, RightCall, Seen, TermWeights, decide, right_calls, shapley,
-    tool_words,
+    Agent, CallDecision, Decision, Dimension, Episode, GoldSource, Logged, Made, Mix, Offer,
+    Offered, Pair, Placed, Probe, ProbeConstants, RightCall, Seen, TermWeights, decide,
+    right_calls, shapley, tool_words,
 };
 pub use diff::{Diff, PathDiff, SHOWN_CHARS};
 pub use dual::{

@@ -22,7 +22,7 @@ pub use chance::Chance;
 pub use decay::{DecaySums, GAMMA, behavior_gap, temporal_weight};
 pub use divergence::{MIN_PER_ARM, js_divergence, wasserstein1};
 pub use draw::{chances, draw_evenly, draw_systematic};
-pub use fit::ridge;
+pub use fit::{ridge, ridge_from};
 pub use logistic::Logistic;
 pub use rank::{auc, kendall, pearson, ranks, spearman};
 pub use rate::rate_interval;

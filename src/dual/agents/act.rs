@@ -9,6 +9,7 @@ use super::super::rebind::{Binding, apply, value_of_text};
 use super::episode::Episode;
 use super::habit::{Agent, Mind};
 use super::pick::{known_arguments, most_alike};
+use super::slots::Slots;
 use crate::env::{Answer, EnvResult, Place, Request, Session, Tool};
 
 /// How long an agent waits, and how often it tries.
@@ -59,6 +60,8 @@ pub struct Played {
     pub calls: Vec<Made>,
     /// The state after it: its hash, else its JSON text.
     pub state: Option<String>,
+    /// The states at [`Episode::looks`].
+    pub on_the_way: Vec<Option<String>>,
     /// What was offered, JSON texts.
     pub tools: Vec<String>,
     /// What the environment says of itself.
@@ -69,11 +72,12 @@ pub struct Played {
 
 impl Played {
     /// Whether it came to the same end as the right calls in the clean world: in the same
-    /// state, where the environment shows one, else with every step done.
+    /// state, where the environment shows one, else with every step done; and on the way,
+    /// where it was looked at, through the same states.
     #[must_use]
     pub fn succeeded(&self, clean: &Self) -> bool {
         match (&self.state, &clean.state) {
-            (Some(own), Some(right)) => own == right,
+            (Some(own), Some(right)) => own == right && self.on_the_way == clean.on_the_way,
             _ => self.all_well,
         }
     }
@@ -105,6 +109,10 @@ pub async fn play(
             Mind::Gold => Vec::new(),
             _ => episode.bindings(),
         },
+        slots: match agent.mind {
+            Mind::Reader => Slots::learnt(episode),
+            _ => Slots::default(),
+        },
         live: vec![None; episode.calls.len()],
         played: Played {
             tools: tools.iter().map(|tool| tool.declaration.clone()).collect(),
@@ -116,10 +124,18 @@ pub async fn play(
     };
     for step in 0..episode.calls.len() {
         at_work.step(session, step).await;
+        if episode.looks.contains(&step) {
+            let state = state(session).await;
+            at_work.played.on_the_way.push(state);
+        }
     }
-    let shown = session.snapshot().await.ok().flatten().unwrap_or_default();
-    at_work.played.state = shown.hash.or(shown.state);
+    at_work.played.state = state(session).await;
     Ok(at_work.played)
+}
+
+async fn state(session: &mut dyn Session) -> Option<String> {
+    let shown = session.snapshot().await.ok().flatten().unwrap_or_default();
+    shown.hash.or(shown.state)
 }
 
 struct AtWork<'a> {
@@ -128,6 +144,7 @@ struct AtWork<'a> {
     repeat: i32,
     patience: &'a Patience,
     bindings: Vec<Vec<Binding>>,
+    slots: Slots,
     /// Values of the live answers by step.
     live: Vec<Option<String>>,
     tools: Vec<Tool>,
@@ -182,8 +199,20 @@ impl AtWork<'_> {
             Some(bindings) => apply(&right.arguments, bindings, &self.live).0,
             None => right.arguments.clone(),
         };
-        if self.agent.mind != Mind::Picker {
-            return (right.name.clone(), arguments);
+        match self.agent.mind {
+            Mind::Gold | Mind::Rebinding => return (right.name.clone(), arguments),
+            Mind::Reader => {
+                let told = self.episode.told.as_deref().unwrap_or_default();
+                return (right.name.clone(), self.slots.fill(step, &arguments, told));
+            }
+            Mind::Strict => {
+                let tool = self.tools.iter().find(|tool| tool.name == right.name);
+                let arguments = tool.map_or(arguments.clone(), |tool| {
+                    known_arguments(&arguments, &tool.declaration)
+                });
+                return (right.name.clone(), arguments);
+            }
+            Mind::Picker => {}
         }
         let wanted = self.episode.tools.iter().find(|declaration| {
             Doc::parse(declaration).is_ok_and(|doc| doc.root().get_str("name") == Some(&right.name))

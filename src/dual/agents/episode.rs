@@ -30,6 +30,8 @@ pub struct Episode {
     pub trajectory: String,
     /// What the agent was told.
     pub told: Option<String>,
+    /// What it was told in the clean world, where that was something else.
+    pub told_clean: Option<String>,
     /// State to start from.
     pub start: Start,
     /// What is right.
@@ -38,9 +40,17 @@ pub struct Episode {
     pub tools: Vec<String>,
     /// Which reads show what writes did.
     pub read_backs: Vec<ReadBack>,
+    /// After which right calls the state counts as well, beside the end: the ends of the
+    /// turns where a benchmark looks there.
+    pub looks: Vec<usize>,
 }
 
 impl Episode {
+    /// What the agent was told in the clean world.
+    pub(super) fn clean(&self) -> Option<&str> {
+        self.told_clean.as_deref().or(self.told.as_deref())
+    }
+
     /// Which arguments came from earlier answers of the clean world.
     pub(super) fn bindings(&self) -> Vec<Vec<Binding>> {
         let values: Vec<Option<String>> = self
@@ -59,7 +69,7 @@ impl Episode {
                 result: value.as_deref(),
             })
             .collect();
-        let told: Vec<&str> = self.told.as_deref().into_iter().collect();
+        let told: Vec<&str> = self.clean().into_iter().collect();
         bindings(&told, &recorded)
     }
 }

@@ -7,6 +7,11 @@ pub enum Mind {
     Gold,
     /// The order of calls; values that came from answers are taken from the live ones.
     Rebinding,
+    /// The same, and that a tool is what it declares: of several tools of one name it takes
+    /// the first on offer, and it sends only the arguments that this one knows.
+    Strict,
+    /// The same as `Rebinding`; values that it was told are found by the words around them.
+    Reader,
     /// What it wants of a tool; which one does it is found among those on offer by their
     /// words. It reads as the probe of the decision gap does, so its harm is no independent
     /// evidence for that.
@@ -34,7 +39,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// All of them: three minds, each with every set of habits that makes a difference.
+    /// All of them: five minds, each with every set of habits that makes a difference.
     /// Without retry there is nothing to wait for and nothing to look at.
     pub fn all() -> impl Iterator<Item = Self> {
         let habits = [
@@ -44,7 +49,13 @@ impl Agent {
             [true, false, true],
             [true, true, true],
         ];
-        let minds = [Mind::Gold, Mind::Rebinding, Mind::Picker];
+        let minds = [
+            Mind::Gold,
+            Mind::Rebinding,
+            Mind::Strict,
+            Mind::Reader,
+            Mind::Picker,
+        ];
         minds.into_iter().flat_map(move |mind| {
             habits.map(|[retry, backoff, read_back]| Self {
                 mind,
@@ -63,6 +74,8 @@ impl Agent {
         let mut name = match self.mind {
             Mind::Gold => "gold",
             Mind::Rebinding => "rebinding",
+            Mind::Strict => "strict",
+            Mind::Reader => "reader",
             Mind::Picker => "picker",
         }
         .to_owned();
@@ -90,7 +103,7 @@ mod tests {
     #[test]
     fn every_agent_has_a_name_of_its_own() {
         let all: Vec<Agent> = Agent::all().collect();
-        assert_eq!(all.len(), 15);
+        assert_eq!(all.len(), 25);
         for agent in all {
             assert_eq!(Agent::parse(&agent.name()), Some(agent));
         }

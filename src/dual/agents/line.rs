@@ -1,6 +1,7 @@
 //! What agents did as a run in the native form.
 
 use fidelake_core::json::Doc;
+use fidelake_core::json::key::Key;
 
 use super::super::answer::{Object, one_line, received};
 use super::act::Played;
@@ -17,8 +18,10 @@ pub struct Arm<'a> {
     pub name: &'a str,
     /// Number of the run within the arm.
     pub repeat: i32,
-    /// The perturbations around it, as the label `perturbation`.
-    pub perturbation: Option<&'a str>,
+    /// Labels of the run.
+    pub labels: &'a [(&'a str, &'a str)],
+    /// Whether latencies are written: they are never the same twice.
+    pub latencies: bool,
 }
 
 /// One line: the calls that one agent made, and for each agent whether it succeeded
@@ -36,7 +39,12 @@ pub fn line(episode: &Episode, arm: &Arm<'_>, shown: &Played, verdicts: &[(&str,
             object.finish()
         })
         .collect();
-    let calls: Vec<String> = shown.calls.iter().enumerate().map(call).collect();
+    let last = shown.calls.len().saturating_sub(1);
+    let calls = shown.calls.iter().enumerate().map(|(turn, made)| {
+        let state = shown.state.as_deref().filter(|_| turn == last);
+        call(turn, made, state, arm.latencies)
+    });
+    let calls: Vec<String> = calls.collect();
     let tools: Vec<String> = shown.tools.iter().map(|tool| one_line(tool)).collect();
     let verdicts: Vec<String> = verdicts
         .iter()
@@ -50,7 +58,9 @@ pub fn line(episode: &Episode, arm: &Arm<'_>, shown: &Played, verdicts: &[(&str,
         })
         .collect();
     let mut labels = Object::default();
-    labels.opt_text("perturbation", arm.perturbation);
+    for (key, value) in arm.labels {
+        labels.text(key, value);
+    }
     let mut out = Object::default();
     out.raw("fidelake", "1")
         .text("trajectory_id", arm.trajectory)
@@ -69,7 +79,8 @@ pub fn line(episode: &Episode, arm: &Arm<'_>, shown: &Played, verdicts: &[(&str,
     out.finish()
 }
 
-fn call((turn, made): (usize, &super::act::Made)) -> String {
+/// A call; `state` is the one at the end of the run, told with its last call.
+fn call(turn: usize, made: &super::act::Made, state: Option<&str>, latencies: bool) -> String {
     let mut object = Object::default();
     object
         .raw("turn", &turn.to_string())
@@ -78,8 +89,17 @@ fn call((turn, made): (usize, &super::act::Made)) -> String {
         Ok(_) => object.raw("arguments", &one_line(&made.arguments)),
         Err(_) => object.text("arguments_raw", &made.arguments),
     };
-    object
-        .text("purpose", made.purpose)
-        .raw("result", &received(&made.answer, &[]).answer);
+    object.text("purpose", made.purpose);
+    let mut answer = made.answer.clone();
+    if !latencies {
+        answer.latency_ms = f64::NAN;
+    }
+    if let Some(state) = state
+        && answer.state.is_none()
+        && answer.state_hash.is_none()
+    {
+        answer.state_hash = Some(Key::of(state.as_bytes()).to_string());
+    }
+    object.raw("result", &received(&answer, &[]).answer);
     object.finish()
 }

@@ -10,6 +10,7 @@ mod episode;
 mod habit;
 mod line;
 mod pick;
+mod slots;
 
 pub use act::{Made, Patience, Played, play};
 pub use episode::{Episode, ReadBack, Right};

@@ -6,6 +6,7 @@
 //! its inputs, so a new import changes no number, and a new artefact exactly those
 //! of the trajectories that it touches.
 
+mod evidence;
 mod volatile;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use super::session::Engine;
 use super::terms::{self, Terms};
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint};
+pub use evidence::{Evidence, stored, stored_as};
 pub use volatile::Edit;
 
 const NOISE: &str = include_str!("../../../queries/learn/noise.sql");

@@ -4,22 +4,22 @@ use std::fmt::Write as _;
 
 use super::plot::{lines, mark};
 use crate::report::screen::{padded, safe};
-use crate::validate::{LeftOut, Validation};
+use crate::validate::{LeftOut, Ordering, Validation};
 
 /// So wide are labels at most.
 const LABEL: usize = 28;
 
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.3}"))
 }
 
-fn range(interval: Option<[f64; 2]>) -> String {
+pub(super) fn range(interval: Option<[f64; 2]>) -> String {
     interval.map_or("unknown".to_owned(), |[low, high]| {
         format!("{low:.3} .. {high:.3}")
     })
 }
 
-fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
+pub(super) fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     let width = |at: usize| {
         let cells = rows.iter().map(|row| row[at].chars().count());
         cells
@@ -61,6 +61,10 @@ pub fn draw(found: &Validation) -> String {
     rivals(&mut out, found);
     out.push('\n');
     left_out(&mut out, found);
+    if !found.ordering.is_empty() {
+        ordering(&mut out, &found.ordering);
+        out.push('\n');
+    }
     pairs(&mut out, found);
     out.trim_end().to_owned()
 }
@@ -227,6 +231,32 @@ fn left_out(out: &mut String, found: &Validation) {
         );
     }
     out.push('\n');
+}
+
+/// The dimensions beside what the paper reports.
+pub(super) fn ordering(out: &mut String, rows: &[Ordering]) {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let paper = format!("{:.0} %", 100.0 * row.paper);
+            let below = if row.dimension == "obs" { "< " } else { "" };
+            vec![
+                row.dimension.clone(),
+                row.kinds.to_string(),
+                row.drop
+                    .map_or("-".to_owned(), |drop| format!("{:.1} %", 100.0 * drop)),
+                number(row.harm),
+                number(row.gap),
+                format!("{below}{paper}"),
+            ]
+        })
+        .collect();
+    let head = ["dimension", "kinds", "success lost", "harm", "gap", "paper"];
+    table(out, &head, &rows);
+    let _ = writeln!(
+        out,
+        "paper: what 21 models lost in \"When Simulation Lies\" (2026), other tasks and other agents; nothing is fitted to it"
+    );
 }
 
 fn pairs(out: &mut String, found: &Validation) {

@@ -178,7 +178,8 @@ fn a_lake_of_their_verdicts_can_be_validated() {
                         trajectory: &format!("{n}/{kind}"),
                         name,
                         repeat: 0,
-                        perturbation: Some(kind),
+                        labels: &[("perturbation", kind)],
+                        latencies: true,
                     };
                     writeln!(lines, "{}", line(&episode, &arm, shown, verdicts)).unwrap();
                 }

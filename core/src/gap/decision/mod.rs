@@ -13,13 +13,15 @@
 //! * [`decide`] compares two [`Episode`]s over the right calls, and splits the
 //!   difference over obs, act and rew;
 //! * [`Agent`] is what a policy of one's own implements to stand in the place of the
-//!   probe, for instance from logged decisions.
+//!   probe;
+//! * [`Logged`] are decisions that were logged elsewhere, and stand in its place.
 
 mod agent;
 mod bag;
 mod constants;
 mod gap;
 mod ground;
+mod logged;
 mod mix;
 mod pair;
 mod place;
@@ -33,6 +35,7 @@ pub use agent::{Agent, Offer, Probe};
 pub use constants::ProbeConstants;
 pub use gap::{CallDecision, Decision, decide, shapley};
 pub use ground::{Episode, Seen};
+pub use logged::Logged;
 pub use mix::{Dimension, Mix};
 pub use pair::{Offered, Pair};
 pub use place::{GoldSource, Made, Placed, right_calls};

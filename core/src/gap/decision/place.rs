@@ -26,6 +26,8 @@ pub enum GoldSource {
     Gold,
     /// The calls that the sim run made.
     Recorded,
+    /// As many as a policy of one's own logged, in the place of the probe.
+    Logged,
     /// Nobody: only the shift of picks is known.
     None,
 }
@@ -37,6 +39,7 @@ impl GoldSource {
         match self {
             Self::Gold => "gold",
             Self::Recorded => "recorded",
+            Self::Logged => "logged",
             Self::None => "none",
         }
     }

@@ -12,7 +12,8 @@ use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 use fidelake_core::gap::{
-    Episode, Pair, Probe, RightCall, Tool, decide, right_calls, text_similarity, tool_words,
+    Episode, GoldSource, Logged, Pair, Probe, RightCall, Tool, decide, right_calls,
+    text_similarity, tool_words,
 };
 use fidelake_core::json::Doc as Json;
 
@@ -59,12 +60,12 @@ pub(super) fn functions(settings: &Arc<Settings>) -> Vec<Function> {
         scalar(
             Doc {
                 name: "decision_gap",
-                signature: "decision_gap(tools_sim, tools_real, task_sim, task_real, gold_sim, gold_real, steps_sim, steps_real) -> struct<source, signed, sim, real, obs, act, rew, all_calls, right_calls, flow, pick_shift, task, calls>",
-                doc: "How much likelier a lexical reader is to pick the right tool and to find its arguments in sim than in real (catalogs from `tools`, runs from `steps`, gold calls as in `runs`). `signed` is the mean over the right calls, split into `obs`, `act` and `rew`; `source` says who names the right calls: gold, recorded, none. Words weigh by the lake's term weights in `fidelake profile`, all alike elsewhere. Null if a catalog or a task is.",
-                example: r#"SELECT decision_gap('[{"name":"find","parameters":"{}"}]', '[]', 'find it', 'find it', '[{"name":"find"}]', NULL, NULL, NULL)['act'] AS gap"#,
+                signature: "decision_gap(tools_sim, tools_real, task_sim, task_real, gold_sim, gold_real, steps_sim, steps_real, extra_sim, extra_real) -> struct<source, signed, sim, real, obs, act, rew, all_calls, right_calls, flow, pick_shift, task, calls>",
+                doc: "How much likelier a lexical reader is to pick the right tool and to find its arguments in sim than in real (catalogs from `tools`, runs from `steps`, gold calls as in `runs`). `signed` is the mean over the right calls, split into `obs`, `act` and `rew`; `source` says who names the right calls: gold, recorded, none; or logged: both arms' `extra` have `decisions` of a policy of one's own, which stand in the place of the reader's. Words weigh by the lake's term weights in `fidelake profile`, all alike elsewhere. Null if a catalog or a task is.",
+                example: r#"SELECT decision_gap('[{"name":"find","parameters":"{}"}]', '[]', 'find it', 'find it', '[{"name":"find"}]', NULL, NULL, NULL, NULL, NULL)['act'] AS gap"#,
                 gives: "1.0",
             },
-            vec![TEXT; 8],
+            vec![TEXT; 10],
             DataType::Struct(output::fields()),
             move |columns| decisions(&probe, columns),
         ),
@@ -136,6 +137,7 @@ fn decisions(probe: &Probe, args: &[ArrayRef]) -> Result<ArrayRef> {
                     tasks,
                     [at(4), at(5)],
                     [at(6), at(7)],
+                    [at(8), at(9)],
                     &mut output,
                 );
             }
@@ -152,6 +154,7 @@ fn one(
     tasks: (&str, &str),
     gold: [Option<&str>; 2],
     steps: [Option<&str>; 2],
+    extras: [Option<&str>; 2],
     output: &mut Output,
 ) {
     let (gold_docs, step_docs) = (gold.map(parsed), steps.map(parsed));
@@ -170,7 +173,18 @@ fn one(
     };
     let decision = decide(probe, pair, sim, real, &right);
     let task = 1.0 - text_similarity(tasks.0, tasks.1);
-    output.push(source, &decision, &placed, task);
+    let [of_sim, of_real] = extras.map(log);
+    let own = of_sim.zip(of_real);
+    match own.and_then(|(sim, real)| decision.logged(&sim, &real)) {
+        Some(own) => output.push(GoldSource::Logged, &own, &placed, task),
+        None => output.push(source, &decision, &placed, task),
+    }
+}
+
+/// The decisions that a run came with; the import refuses what is none.
+fn log(extra: Option<&str>) -> Option<Logged> {
+    let doc = Json::parse(extra?).ok()?;
+    Logged::read(doc.root().get_some("decisions")?).ok()
 }
 
 fn parsed(text: Option<&str>) -> Option<Json<'_>> {
