@@ -212,7 +212,7 @@ fn what_cannot_be_played_is_told() {
         let mut all = vec!["validate", "live"];
         all.extend(words);
         let ran = place.run(&all);
-        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     };
     fails(&["none.toml"], 2, "none.toml");

@@ -47,7 +47,6 @@ pub(super) struct Benchmark {
 /// A plan that can be used.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) path: PathBuf,
     /// As it is spelled.
     pub(super) text: String,
     folder: PathBuf,
@@ -84,7 +83,6 @@ impl Plan {
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
         let folder = std::path::absolute(folder.join(".")).map_err(|e| wrong(e.to_string()))?;
         Ok(Self {
-            path: path.to_owned(),
             text,
             folder,
             benchmarks: file.benchmarks,
