@@ -482,6 +482,8 @@ fn gated(what: &str, files: &[&str], rewards: &str) -> Value {
     )
     .unwrap();
     eprintln!("{what}: {found}");
+    let lower_by = found["lower_by"].as_f64().unwrap();
+    assert!(lower_by >= 0.5, "{what}: {found}");
     // Every stratum of feasible difficulty keeps its share, or says that it does not.
     for stratum in plan["joint"]["strata"].as_array().unwrap() {
         let share = stratum["share"].as_f64().unwrap();
