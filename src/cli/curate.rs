@@ -302,6 +302,18 @@ fn talk_rules(report: &Report, printer: &Printer) {
             "every group is degenerate, so every advantage is 0: groups need rollouts with different rewards; see [groups] in docs/recipe.md",
         );
     }
+    const CHOOSING: [&str; 5] = [
+        "[licenses]",
+        "[[holdout]]",
+        "[duplicates]",
+        "[[quota]]",
+        "[diversity]",
+    ];
+    for (rule, before, after, _) in &report.rules {
+        if before > after && CHOOSING.iter().any(|name| rule.starts_with(name)) {
+            printer.say(&format!("{} runs were left out by {rule}", before - after));
+        }
+    }
     for warning in &report.warnings {
         printer.say(warning);
     }

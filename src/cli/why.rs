@@ -28,7 +28,6 @@ pub(crate) struct WhyArgs {
     /// A recipe, whether shards were made of it or not
     #[arg(long, value_name = "RECIPE.toml")]
     recipe: Option<PathBuf>,
-    /// For --recipe: read the lake as it was at this lake version
     #[command(flatten)]
     at: AtArgs,
 }

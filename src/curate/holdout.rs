@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fidelake_core::json::key::{KeyHasher, call_key_of};
+use fidelake_core::json::Doc;
+use fidelake_core::json::key::{KeyHasher, call_key};
 use serde_json::Value;
 
 use super::error::{CurateError, CurateResult};
@@ -192,10 +193,8 @@ fn call(value: &Value) -> Option<u64> {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
-    let key = match serde_json::from_str::<Value>(&object) {
-        Ok(Value::Object(_)) => call_key_of(name, Some(&object), &object),
-        _ => call_key_of(name, None, &object),
-    };
+    let doc = Doc::parse(&object).ok();
+    let key = call_key(name, doc.as_ref().map(Doc::root), &object);
     Some(key.bits() as u64)
 }
 

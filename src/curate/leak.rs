@@ -48,7 +48,7 @@ pub(super) async fn leaks(
     {
         let context = listed(engine, candidates)?;
         let sql = format!(
-            "SELECT l.place, t.task FROM curation_list AS l JOIN runs AS t ON t.run_id = l.run_id \
+            "SELECT l.place, t.task FROM curation_choice AS l JOIN runs AS t ON t.run_id = l.run_id \
              WHERE t.environment IN ({}) AND t.task IS NOT NULL",
             environments(candidates)
         );

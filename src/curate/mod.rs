@@ -279,6 +279,7 @@ fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
             ("by where", counts.filtered_out),
             ("without reward", counts.without_reward),
             ("with a reward that is no number", counts.reward_not_finite),
+            ("by min in [rewards]", counts.below_min_reward),
             ("by unknown = \"drop\"", counts.dropped_unknown),
         ],
         rules: counts

@@ -157,12 +157,7 @@ pub(super) async fn select(
     counts.conflicting_verdicts = told.conflicting;
     let mut candidates = candidates(engine, recipe, path, &mut counts, ledger).await?;
     let rewarded = candidates.len() as u64 + counts.below_min_reward;
-    ledger.rule(
-        "[rewards] one that is a number",
-        kept,
-        rewarded,
-        conflict_note(&counts),
-    );
+    ledger.rule("[rewards]", kept, rewarded, conflict_note(&counts));
     if recipe.rules.rewards.min.is_some() {
         ledger.rule("[rewards] min", rewarded, candidates.len() as u64, "");
     }
@@ -355,19 +350,13 @@ async fn candidates(
                 }
                 (None, None) => {
                     counts.without_reward += 1;
-                    why = Some((
-                        "[rewards] one that is a number",
-                        "no verdict gives it a reward".to_owned(),
-                    ));
+                    why = Some(("[rewards]", "no verdict gives it a reward".to_owned()));
                     0.0
                 }
             };
             if why.is_none() && !given.is_finite() {
                 counts.reward_not_finite += 1;
-                why = Some((
-                    "[rewards] one that is a number",
-                    format!("its reward is {given}"),
-                ));
+                why = Some(("[rewards]", format!("its reward is {given}")));
             }
             if let Some(least) = recipe.rules.rewards.min
                 && why.is_none()

@@ -76,7 +76,7 @@ impl Sequences {
         // Where each call stands: rows come in any order.
         let mut order: Vec<Vec<(i32, i32)>> = vec![Vec::new(); candidates.len()];
         let sql = format!(
-            "SELECT l.place, t.turn, t.\"index\", t.name, t.call_key FROM curation_list AS l \
+            "SELECT l.place, t.turn, t.\"index\", t.name, t.call_key FROM curation_choice AS l \
              JOIN calls AS t ON t.run_id = l.run_id \
              WHERE t.environment IN ({environments}) AND t.call_status <> 'orphan_result' AND t.name IS NOT NULL"
         );
@@ -104,7 +104,7 @@ impl Sequences {
             run.calls = both.into_iter().map(|(_, call)| call).collect();
         }
         let sql = format!(
-            "SELECT DISTINCT l.place, t.outcome FROM curation_list AS l \
+            "SELECT DISTINCT l.place, t.outcome FROM curation_choice AS l \
              JOIN observations AS t ON t.run_id = l.run_id WHERE t.environment IN ({environments}) \
              ORDER BY l.place, t.outcome"
         );
@@ -142,7 +142,7 @@ pub(super) async fn edges(
     let environments = environments(candidates);
     let ordered = |columns: &str, table: &str, order: &str| {
         format!(
-            "SELECT l.place, {columns} FROM curation_list AS l JOIN {table} AS t ON t.run_id = l.run_id \
+            "SELECT l.place, {columns} FROM curation_choice AS l JOIN {table} AS t ON t.run_id = l.run_id \
              WHERE t.environment IN ({environments}) ORDER BY l.place{order}"
         )
     };
@@ -202,7 +202,7 @@ pub(super) async fn edges(
     Ok(found)
 }
 
-/// A session in which the candidates are the table `curation_list` (run_id, place).
+/// A session in which the candidates are the table `curation_choice` (run_id, place).
 pub(super) fn listed(engine: &Engine, candidates: &[Candidate]) -> CurateResult<SessionContext> {
     let place = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
     let list = RecordBatch::try_from_iter([
@@ -237,12 +237,12 @@ pub(super) fn listed(engine: &Engine, candidates: &[Candidate]) -> CurateResult<
         .with_runtime_env(runtime)
         .build();
     let context = SessionContext::new_with_state(state);
-    // The catalog is shared: the list of an earlier rule may still stand there.
+    // The catalog is shared by all sessions: the list of an earlier rule stands there still.
     context
-        .deregister_table("curation_list")
+        .deregister_table("curation_choice")
         .map_err(|e| CurateError::run(&e))?;
     context
-        .register_batch("curation_list", list)
+        .register_batch("curation_choice", list)
         .map_err(|e| CurateError::run(&e))?;
     Ok(context)
 }

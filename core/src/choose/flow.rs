@@ -99,10 +99,11 @@ fn walk(root: Node<'_>, left: &mut usize, take: &mut dyn FnMut(&str, bool)) {
                 }
             }
             Kind::Array => open.extend(node.elements()),
-            _ => match node.as_str().or_else(|| node.number()) {
-                Some(text) => take(text, false),
-                None => {}
-            },
+            _ => {
+                if let Some(text) = node.as_str().or_else(|| node.number()) {
+                    take(text, false);
+                }
+            }
         }
     }
 }

@@ -101,11 +101,16 @@ fn a_weight_on_the_reward_cancels_and_one_on_the_advantage_does_not() {
     let scaled = rewards.map(|r| 0.3 * r);
     let on_reward = group_advantages(&scaled, &[1.0; 8]).unwrap();
     let on_advantage = group_advantages(&rewards, &[0.3; 8]).unwrap();
-    for at in 0..rewards.len() {
-        let a = plain.rows[at].advantage;
-        assert!((on_reward.rows[at].advantage - a).abs() < 1e-4);
-        assert!((on_advantage.rows[at].advantage_fidelity_seed - 0.3 * a).abs() < 1e-12);
-        let weighted = on_advantage.rows[at].advantage_fidelity;
-        assert!((weighted - 0.3 * plain.rows[at].advantage_fidelity).abs() < 1e-12);
+    let rows = plain
+        .rows
+        .iter()
+        .zip(&on_reward.rows)
+        .zip(&on_advantage.rows);
+    for ((plain, on_reward), on_advantage) in rows {
+        assert!((on_reward.advantage - plain.advantage).abs() < 1e-4);
+        let seed = on_advantage.advantage_fidelity_seed;
+        assert!((seed - 0.3 * plain.advantage).abs() < 1e-12);
+        let weighted = on_advantage.advantage_fidelity;
+        assert!((weighted - 0.3 * plain.advantage_fidelity).abs() < 1e-12);
     }
 }
