@@ -51,7 +51,9 @@ pub(super) fn call_weights(chat: &Chat, gaps: &[CallGap], weight: f64) -> Vec<f6
         known.entry(gap.place).or_insert_with(|| gap.fidelity());
     }
     let fidelity = |place| known.get(&place).copied().unwrap_or(1.0);
-    chat.calls().map(|call| weight * fidelity(call.place)).collect()
+    chat.calls()
+        .map(|call| weight * fidelity(call.place))
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,7 +91,10 @@ mod tests {
         let none = (None, None);
         let gaps = [
             // Answers differ by .3 of .6; one arm refuses nothing.
-            gap(0, [(Some(0.3), Some(0.6)), (Some(0.0), Some(1.0)), none, none]),
+            gap(
+                0,
+                [(Some(0.3), Some(0.6)), (Some(0.0), Some(1.0)), none, none],
+            ),
             // Noise: D below 0 is no gap.
             gap(1, [(Some(-0.2), Some(0.9)), none, none, none]),
             // Saturated.
@@ -98,7 +103,10 @@ mod tests {
                 explained: true,
                 ..gap(3, [(Some(1.0), Some(1.0)), none, none, none])
             },
-            gap(4, [(Some(0.5), Some(1.0)), none, (Some(0.2), Some(1.0)), none]),
+            gap(
+                4,
+                [(Some(0.5), Some(1.0)), none, (Some(0.2), Some(1.0)), none],
+            ),
         ];
         let weights = call_weights(&chat(6), &gaps, 0.5);
         let wanted = [0.25, 0.5, 0.5, 0.5, 0.2, 0.5];

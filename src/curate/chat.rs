@@ -207,7 +207,9 @@ impl<'a> Builder<'a> {
         if let Some(place) = message.result {
             if self.ids.contains_key(&place) {
                 let content = match message.kind.as_str() {
-                    "text" | "json" if !self.repaired => message.content.clone().unwrap_or_default(),
+                    "text" | "json" if !self.repaired => {
+                        message.content.clone().unwrap_or_default()
+                    }
                     _ => self.answer(place),
                 };
                 self.tool(place, &content);

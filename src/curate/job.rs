@@ -129,7 +129,11 @@ async fn read(
                 return Err(CurateError::Interrupted);
             }
             bytes = 0;
-            if send.send(Message::Rows(std::mem::take(&mut block))).await.is_err() {
+            if send
+                .send(Message::Rows(std::mem::take(&mut block)))
+                .await
+                .is_err()
+            {
                 return Ok(());
             }
             progress.items(place as u64 + 1, total as u64);

@@ -108,7 +108,8 @@ impl Message {
             Content::Null => None,
             Content::Text(text) => Some(text.into()),
             Content::Parts(json) => Some(
-                super::json::joined(json).map_or_else(|| json.as_str().into(), std::convert::Into::into),
+                super::json::joined(json)
+                    .map_or_else(|| json.as_str().into(), std::convert::Into::into),
             ),
         }
     }
@@ -120,7 +121,10 @@ impl Message {
             Content::Text(text) | Content::Parts(text) => text.len(),
         };
         let calls = self.calls.iter();
-        content + calls.map(|c| c.name.len() + c.arguments.len()).sum::<usize>()
+        content
+            + calls
+                .map(|c| c.name.len() + c.arguments.len())
+                .sum::<usize>()
     }
 }
 

@@ -251,7 +251,11 @@ async fn fill(
     };
     let mut manifest = Manifest::of(&made, &files);
     match formats.as_slice() {
-        [only] => files.write(shop, "README.md".into(), &card(recipe, &manifest, Some(*only)))?,
+        [only] => files.write(
+            shop,
+            "README.md".into(),
+            &card(recipe, &manifest, Some(*only)),
+        )?,
         several => {
             for format in several {
                 let path = format!("{}/README.md", format.name());

@@ -21,8 +21,8 @@ use fidelake_core::mask::Mode;
 use super::calls::{CallGap, PARTS};
 use super::chat::{CallRow, MessageRow, ObservationRow, Parts};
 use super::error::{CurateError, CurateResult};
-use super::read::{Batches, float, floats, ints, longs, quoted, stream_in, text, texts};
 use super::privacy::mask_json;
+use super::read::{Batches, float, floats, ints, longs, quoted, stream_in, text, texts};
 use super::tools::tools;
 use super::weigh::Row;
 use super::write::Totals;
@@ -54,7 +54,9 @@ impl Raw {
         let messages: usize = parts.messages.iter().map(|m| text(&m.content)).sum();
         let calls: usize = parts.calls.iter().map(|c| text(&c.arguments)).sum();
         let answers = parts.observations.iter();
-        let answers: usize = answers.map(|o| text(&o.content) + text(&o.structured)).sum();
+        let answers: usize = answers
+            .map(|o| text(&o.content) + text(&o.structured))
+            .sum();
         messages + calls + answers + text(&parts.task) + text(&self.gold)
     }
 }
@@ -94,7 +96,9 @@ impl Payloads {
         let text_of = |value: fn(&Row) -> &str| -> ArrayRef {
             Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
         };
-        let real = rows.iter().map(|r| r.run.repair.as_ref().map(|r| &r.real_run));
+        let real = rows
+            .iter()
+            .map(|r| r.run.repair.as_ref().map(|r| &r.real_run));
         let list = RecordBatch::try_from_iter_with_nullable([
             ("run_id", text_of(|r| &r.run.run_id), false),
             ("environment", text_of(|r| &r.run.environment), false),

@@ -79,7 +79,10 @@ mod tests {
             messages: vec![
                 Message::user("write to ann@example.org"),
                 Message {
-                    content: Content::Parts(r#"[{"type":"text","text":"key sk-abcdefghijklmnopqrstuvwx123456"}]"#.into()),
+                    content: Content::Parts(
+                        r#"[{"type":"text","text":"key sk-abcdefghijklmnopqrstuvwx123456"}]"#
+                            .into(),
+                    ),
                     calls: vec![ToolCall {
                         arguments: r#"{"password": "hunter2", "n": 1.50}"#.into(),
                         ..ToolCall::default()
@@ -101,10 +104,7 @@ mod tests {
         assert_eq!(counts["password"], 1);
         counts.clear();
         mask_chat(&mut chat, Mode::All, &mut counts);
-        assert_eq!(
-            chat.messages[0],
-            Message::user("write to <masked:email>")
-        );
+        assert_eq!(chat.messages[0], Message::user("write to <masked:email>"));
         assert_eq!(counts["email"], 1);
         let before = chat.clone();
         mask_chat(&mut chat, Mode::All, &mut counts);

@@ -69,7 +69,11 @@ pub(super) async fn repair(
     recipe: &Recipe,
     selection: &mut Selection,
 ) -> CurateResult<Option<RepairCounts>> {
-    let Some(below) = recipe.repair.below.filter(|_| recipe.source.arm == Arm::Sim) else {
+    let Some(below) = recipe
+        .repair
+        .below
+        .filter(|_| recipe.source.arm == Arm::Sim)
+    else {
         return Ok(None);
     };
     let mut counts = RepairCounts {

@@ -134,7 +134,10 @@ pub async fn verify(
         found.extend(against_another(&lake, folder, &known, &text, progress).await?);
     }
     let first = known.files.first().map(|f| f.format.clone());
-    let rows = known.files.iter().filter(|f| Some(&f.format) == first.as_ref());
+    let rows = known
+        .files
+        .iter()
+        .filter(|f| Some(&f.format) == first.as_ref());
     Ok(Verified {
         rows: rows.map(|f| f.rows).sum(),
         files: known.all().count(),
@@ -156,7 +159,10 @@ async fn against_another(
 ) -> CurateResult<Vec<String>> {
     let path = Path::new("manifest.json, recipe");
     let recipe = Recipe::parse(path, &known.recipe)?;
-    let version = lake.pin(&At::Version(known.lake_version))?.version().clone();
+    let version = lake
+        .pin(&At::Version(known.lake_version))?
+        .version()
+        .clone();
     let (engine, decided) = decide(lake, &recipe, path, &version).await?;
     let shop = Workshop::open(folder, &known.curation_id)?;
     let made = fill(&shop, &engine, &recipe, &version, &decided, progress).await;

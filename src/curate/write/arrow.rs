@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListArray, ListBuilder, StringArray,
-    StringBuilder, StructArray,
+    ArrayRef, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListArray, ListBuilder,
+    StringArray, StringBuilder, StructArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
@@ -97,7 +97,11 @@ fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     Arc::new(values.collect::<StringArray>())
 }
 
-fn list_of(values: StructArray, lengths: Vec<usize>, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+fn list_of(
+    values: StructArray,
+    lengths: Vec<usize>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef, ArrowError> {
     let kind = DataType::Struct(values.fields().clone());
     let element = Arc::new(Field::new("element", kind, true));
     let offsets = OffsetBuffer::from_lengths(lengths);

@@ -187,7 +187,10 @@ pub(super) fn schema(columns: &[Column]) -> SchemaRef {
 /// What `datasets` finds in the footer: its own words for the same schema, in
 /// the same order. Lists are spelled as every version of it reads them.
 pub(super) fn features(fields: &Fields) -> String {
-    format!("{{\"info\": {{\"features\": {}}}}}", words_of_fields(fields))
+    format!(
+        "{{\"info\": {{\"features\": {}}}}}",
+        words_of_fields(fields)
+    )
 }
 
 fn words_of_fields(fields: &Fields) -> String {

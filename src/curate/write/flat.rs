@@ -45,10 +45,12 @@ pub(super) const TOOLS: Column = column(
     "JSON: the tools that were offered; `[]` if not recorded",
     |i| Cell::Text(&i.tools),
 );
-pub(super) const REWARD: Column =
-    column("reward", Kind::Number, "Reward, as the judge gave it", |i| {
-        Cell::Number(i.row().run.reward)
-    });
+pub(super) const REWARD: Column = column(
+    "reward",
+    Kind::Number,
+    "Reward, as the judge gave it",
+    |i| Cell::Number(i.row().run.reward),
+);
 pub(super) const FIDELITY: Column = column(
     "fidelity",
     Kind::Number,
@@ -56,9 +58,10 @@ pub(super) const FIDELITY: Column = column(
     |i| Cell::number(i.row().fidelity),
 )
 .or_null();
-pub(super) const WEIGHT: Column = column("fidelity_weight", Kind::Number, "The weight, 0..1", |i| {
-    Cell::Number(i.row().advantages.fidelity_weight)
-});
+pub(super) const WEIGHT: Column =
+    column("fidelity_weight", Kind::Number, "The weight, 0..1", |i| {
+        Cell::Number(i.row().advantages.fidelity_weight)
+    });
 pub(super) const ADVANTAGE_FIDELITY: Column = column(
     "advantage_fidelity",
     Kind::Number,
@@ -77,6 +80,13 @@ pub(super) const REPAIRED: Column = column(
     "Answers of the simulator were replaced by those of the real world",
     |i| Cell::Flag(i.row().run.repair.is_some()),
 );
+pub(super) const REPAIRED_FROM: Column = column(
+    "repaired_from",
+    Kind::Text,
+    "The run of the real arm whose answers stand here; null: not repaired",
+    |i| Cell::text(i.row().run.repair.as_ref().map(|r| r.real_run.as_str())),
+)
+.or_null();
 pub(super) const SOURCE: Column = column(
     "profile_source",
     Kind::Text,
@@ -95,10 +105,15 @@ pub(super) static COLUMNS: [Column; 36] = [
     TRAJECTORY,
     RUN,
     ENVIRONMENT,
-    column("arm", Kind::Text, "`sim` or `real`: where it ran", |i| Cell::Text(i.arm)),
-    column("repeat", Kind::Small, "Number of the run within its arm", |i| {
-        Cell::Whole(i.row().run.repeat.into())
+    column("arm", Kind::Text, "`sim` or `real`: where it ran", |i| {
+        Cell::Text(i.arm)
     }),
+    column(
+        "repeat",
+        Kind::Small,
+        "Number of the run within its arm",
+        |i| Cell::Whole(i.row().run.repeat.into()),
+    ),
     GROUP,
     TASK,
     POLICY,
@@ -129,9 +144,12 @@ pub(super) static COLUMNS: [Column; 36] = [
         "(reward - group_mean) / (group_std + 1e-6)",
         |i| Cell::Number(i.row().advantages.advantage),
     ),
-    column("advantage_centered", Kind::Number, "reward - group_mean", |i| {
-        Cell::Number(i.row().advantages.advantage_centered)
-    }),
+    column(
+        "advantage_centered",
+        Kind::Number,
+        "reward - group_mean",
+        |i| Cell::Number(i.row().advantages.advantage_centered),
+    ),
     column(
         "fidelity_obs",
         Kind::Number,
@@ -139,11 +157,24 @@ pub(super) static COLUMNS: [Column; 36] = [
         |i| dimension(i, 0),
     )
     .or_null(),
-    column("fidelity_act", Kind::Number, "Fidelity of the action space", |i| dimension(i, 1))
-        .or_null(),
-    column("fidelity_rew", Kind::Number, "Fidelity of rewards", |i| dimension(i, 2)).or_null(),
-    column("fidelity_trans", Kind::Number, "Fidelity of transitions", |i| dimension(i, 3))
-        .or_null(),
+    column(
+        "fidelity_act",
+        Kind::Number,
+        "Fidelity of the action space",
+        |i| dimension(i, 1),
+    )
+    .or_null(),
+    column("fidelity_rew", Kind::Number, "Fidelity of rewards", |i| {
+        dimension(i, 2)
+    })
+    .or_null(),
+    column(
+        "fidelity_trans",
+        Kind::Number,
+        "Fidelity of transitions",
+        |i| dimension(i, 3),
+    )
+    .or_null(),
     column(
         "fidelity_mean",
         Kind::Number,
@@ -177,9 +208,12 @@ pub(super) static COLUMNS: [Column; 36] = [
     column("group_size", Kind::Small, "Rows of the group", |i| {
         Cell::Whole(i.row().group.size.into())
     }),
-    column("group_mean", Kind::Number, "Mean reward of the group", |i| {
-        Cell::Number(i.row().group.mean)
-    }),
+    column(
+        "group_mean",
+        Kind::Number,
+        "Mean reward of the group",
+        |i| Cell::Number(i.row().group.mean),
+    ),
     column(
         "group_std",
         Kind::Number,
@@ -201,13 +235,7 @@ pub(super) static COLUMNS: [Column; 36] = [
     SOURCE,
     CALL_WEIGHTS,
     REPAIRED,
-    column(
-        "repaired_from",
-        Kind::Text,
-        "The run of the real arm whose answers stand here; null: not repaired",
-        |i| Cell::text(i.row().run.repair.as_ref().map(|r| r.real_run.as_str())),
-    )
-    .or_null(),
+    REPAIRED_FROM,
     column(
         "original_weight",
         Kind::Number,

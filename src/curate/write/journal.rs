@@ -79,7 +79,9 @@ impl Journal {
 
     /// The first row that no shard has.
     pub(in crate::curate) fn next(&self) -> usize {
-        self.shards.last().map_or(0, |shard| shard.first + shard.rows)
+        self.shards
+            .last()
+            .map_or(0, |shard| shard.first + shard.rows)
     }
 
     /// Where a file stands until its name is known.
@@ -118,10 +120,19 @@ impl Journal {
 
     /// Removes what only a command that goes on needs.
     pub(in crate::curate) fn forget(root: &Path) -> CurateResult<()> {
-        let parts = root.join(PARTS);
-        fs::remove_dir_all(&parts).map_err(|e| CurateError::io(&parts, e))?;
-        let path = root.join(NAME);
-        fs::remove_file(&path).map_err(|e| CurateError::io(&path, e))
+        let (parts, path) = (root.join(PARTS), root.join(NAME));
+        for (path, removed) in [
+            (&parts, fs::remove_dir_all(&parts)),
+            (&path, fs::remove_file(&path)),
+        ] {
+            match removed {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(CurateError::io(path, e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -131,8 +142,28 @@ pub(in crate::curate) fn finished(root: &Path) -> usize {
     text.lines().count().saturating_sub(1)
 }
 
+/// Removes what is half written, so that the disk has room again.
+pub(in crate::curate) fn drop_unfinished(root: &Path) {
+    let done = finished(root);
+    let Ok(entries) = fs::read_dir(root.join(PARTS)) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let at = name
+            .rsplit('-')
+            .next()
+            .and_then(|at| at.parse::<usize>().ok());
+        if at.is_none_or(|at| at >= done) {
+            // What stays is removed by the next command.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 fn part(root: &Path, format: Format, at: usize) -> PathBuf {
-    root.join(PARTS).join(format!("{}-{at:05}.part", format.name()))
+    root.join(PARTS)
+        .join(format!("{}-{at:05}.part", format.name()))
 }
 
 /// Names of the shards of a format, below the root.
@@ -146,7 +177,10 @@ fn names(shards: &[Shard], format: Format, formats: usize) -> Vec<String> {
     let name = |(at, shard): (usize, &Shard)| {
         let before = shards.iter().take(at).filter(|s| s.split == shard.split);
         let at = before.count();
-        format!("{folder}{}", format.path(&shard.split, at, of(&shard.split)))
+        format!(
+            "{folder}{}",
+            format.path(&shard.split, at, of(&shard.split))
+        )
     };
     shards.iter().enumerate().map(name).collect()
 }

@@ -75,7 +75,10 @@ impl OpenShard for Lines {
                 Out::Plain(file) => file,
                 Out::Zstd(encoder) => encoder.finish()?,
             };
-            buffered.into_inner().map_err(|e| e.into_error())?.sync_all()
+            buffered
+                .into_inner()
+                .map_err(|e| e.into_error())?
+                .sync_all()
         };
         end().map_err(|e| CurateError::io(path, e))
     }

@@ -132,7 +132,9 @@ impl Mds {
     fn too_large(&self) -> CurateError {
         CurateError::Shard {
             path: self.path.clone(),
-            message: "an MDS shard holds at most 4 GiB: choose a smaller max_shard_bytes in [output]".into(),
+            message:
+                "an MDS shard holds at most 4 GiB: choose a smaller max_shard_bytes in [output]"
+                    .into(),
         }
     }
 

@@ -4,8 +4,8 @@
 
 use super::column::{Cell, Column, Kind, column};
 use super::flat::{
-    ADVANTAGE_FIDELITY, CALL_WEIGHTS, ENVIRONMENT, FIDELITY, GROUP, POLICY, REPAIRED, REWARD, RUN,
-    SOURCE, TASK, TOOLS, TRAJECTORY, WEIGHT,
+    ADVANTAGE_FIDELITY, CALL_WEIGHTS, ENVIRONMENT, FIDELITY, GROUP, POLICY, REPAIRED,
+    REPAIRED_FROM, REWARD, RUN, SOURCE, TASK, TOOLS, TRAJECTORY, WEIGHT,
 };
 use super::item::Item;
 use super::lines::push_object;
@@ -37,7 +37,7 @@ const INDEX: Column = column(
 );
 
 /// What every trainer gets to know of a row beside its prompt.
-static INFO: [Column; 15] = [
+static INFO: [Column; 16] = [
     column("split", Kind::Text, "Part of the data set", |i| {
         Cell::Text(i.row().split.as_str())
     }),
@@ -55,6 +55,7 @@ static INFO: [Column; 15] = [
     WEIGHT,
     CALL_WEIGHTS,
     REPAIRED,
+    REPAIRED_FROM,
 ];
 
 /// A struct; its columns have the values.
@@ -71,12 +72,25 @@ static VERL_REWARD: [Column; 2] = [
 pub(super) static VERL: [Column; 8] = [
     DATA_SOURCE,
     PROMPT,
-    column("ability", Kind::Text, "`tool_use`", |_| Cell::Text("tool_use")),
-    nested("reward_model", &VERL_REWARD, "What the reward manager reads"),
-    nested("extra_info", &INFO, "What reward functions see, the weight among it"),
-    column("agent_name", Kind::Text, "`tool_agent`: verl's agent loop", |_| {
-        Cell::Text("tool_agent")
+    column("ability", Kind::Text, "`tool_use`", |_| {
+        Cell::Text("tool_use")
     }),
+    nested(
+        "reward_model",
+        &VERL_REWARD,
+        "What the reward manager reads",
+    ),
+    nested(
+        "extra_info",
+        &INFO,
+        "What reward functions see, the weight among it",
+    ),
+    column(
+        "agent_name",
+        Kind::Text,
+        "`tool_agent`: verl's agent loop",
+        |_| Cell::Text("tool_agent"),
+    ),
     WEIGHT,
     CALL_WEIGHTS,
 ];
@@ -134,7 +148,11 @@ pub(super) static SKYRL: [Column; 7] = [
     DATA_SOURCE,
     PROMPT,
     ENVIRONMENT.named("env_class"),
-    nested("reward_spec", &SKYRL_REWARD, "What the environment checks against"),
+    nested(
+        "reward_spec",
+        &SKYRL_REWARD,
+        "What the environment checks against",
+    ),
     nested("extra_info", &INFO, "What is known of the row"),
     WEIGHT,
     CALL_WEIGHTS,
@@ -144,7 +162,11 @@ pub(super) static SKYRL: [Column; 7] = [
 pub(super) static SLIME: [Column; 4] = [
     PROMPT.named("input"),
     GROUND_TRUTH.named("label"),
-    nested("metadata", &INFO, "What is known of the row, fidelity_weight among it"),
+    nested(
+        "metadata",
+        &INFO,
+        "What is known of the row, fidelity_weight among it",
+    ),
     TOOLS,
 ];
 
@@ -199,7 +221,13 @@ fn responses(item: &Item) -> String {
         for tool in doc.root().elements().filter_map(|t| t.get_some("function")) {
             separate(&mut out, &mut first);
             out.push_str("{\"type\":\"function\",");
-            out.push_str(tool.raw().trim_start().get(1..).unwrap_or_default().trim_end());
+            out.push_str(
+                tool.raw()
+                    .trim_start()
+                    .get(1..)
+                    .unwrap_or_default()
+                    .trim_end(),
+            );
             out.truncate(out.len() - 1);
             out.push_str(",\"strict\":false}");
         }

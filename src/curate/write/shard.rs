@@ -32,11 +32,7 @@ pub(in crate::curate) struct Done {
 }
 
 /// Opens a file of a format. `beside`: how many Parquet files are open at a time.
-pub(super) fn open(
-    format: Format,
-    path: PathBuf,
-    beside: u64,
-) -> CurateResult<Box<dyn OpenShard>> {
+pub(super) fn open(format: Format, path: PathBuf, beside: u64) -> CurateResult<Box<dyn OpenShard>> {
     let columns = format.columns();
     Ok(match format.container() {
         Container::Parquet => Box::new(Parquet::open(path, columns, beside)?),

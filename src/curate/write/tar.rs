@@ -47,7 +47,10 @@ impl OpenShard for Tar {
         let Self { path, out, .. } = *self;
         let end = || -> std::io::Result<()> {
             let buffered = out.into_inner()?;
-            buffered.into_inner().map_err(|e| e.into_error())?.sync_all()
+            buffered
+                .into_inner()
+                .map_err(|e| e.into_error())?
+                .sync_all()
         };
         end().map_err(|e| CurateError::io(path, e))
     }

@@ -58,7 +58,8 @@ fn items(splits: &[Split]) -> Vec<Item> {
         ..Row::sample()
     });
     let rows = Arc::new(rows.collect::<Vec<_>>());
-    let item = |place: usize| Item {
+    let item = |place: usize| {
+        Item {
         rows: Arc::clone(&rows),
         place,
         number: place as u64,
@@ -68,6 +69,7 @@ fn items(splits: &[Split]) -> Vec<Item> {
         gold: None,
         call_weights: vec![0.25],
         original_weight: 1.0,
+    }
     };
     (0..splits.len()).map(item).collect()
 }
@@ -145,12 +147,18 @@ fn shards_are_cut_by_rows_and_splits_and_named_by_their_number() {
 fn a_stopped_writer_goes_on_behind_its_finished_shards() {
     let items = items(&[Split::Train; 7]);
     let whole = tempfile::tempdir().unwrap();
-    write(whole.path(), &ALL, &items, 9).unwrap().name().unwrap();
+    write(whole.path(), &ALL, &items, 9)
+        .unwrap()
+        .name()
+        .unwrap();
     let wanted = files(whole.path());
     for stop in 0..7 {
         let root = tempfile::tempdir().unwrap();
         assert!(write(root.path(), &ALL, &items, stop).is_none());
         assert_eq!(finished(root.path()), stop / 2);
+        drop_unfinished(root.path());
+        let parts = std::fs::read_dir(root.path().join("parts")).unwrap();
+        assert_eq!(parts.count(), stop / 2 * ALL.len());
         // What was half done, or damaged, is done again.
         if stop == 5 {
             let part = root.path().join("parts/mds-00001.part");
@@ -183,7 +191,11 @@ fn a_format_has_one_schema_and_its_weight_is_never_null() {
         super::lines::push_object(columns, &items(&[Split::Train])[0], &mut line);
         let row: Value = serde_json::from_str(&line).unwrap();
         let text = row.to_string();
-        assert!(text.contains("fidelity_weight"), "{}: {text}", format.name());
+        assert!(
+            text.contains("fidelity_weight"),
+            "{}: {text}",
+            format.name()
+        );
         for column in columns.iter().filter(|c| c.name == "fidelity_weight") {
             assert!(!column.null);
             assert!(row["fidelity_weight"].is_f64());
@@ -217,6 +229,9 @@ fn consumers_find_what_they_read() {
         })
     );
     let nemo = row(Format::NemoRl);
-    assert_eq!(nemo["messages"][1]["tool_calls"][0]["function"]["arguments"], "{\"a\": 1}");
+    assert_eq!(
+        nemo["messages"][1]["tool_calls"][0]["function"]["arguments"],
+        "{\"a\": 1}"
+    );
     assert_eq!(nemo["tools"][0]["function"]["name"], "f");
 }
