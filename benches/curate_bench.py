@@ -70,7 +70,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as root:
         folder = pathlib.Path(root)
-        lake = [str(options.fidelake), "--lake", str(folder / "lake"), "--quiet"]
+        lake = [str(options.fidelake.resolve()), "--lake", str(folder / "lake"), "--quiet"]
         generate(folder / "runs.jsonl", options.rows)
         wall, peak = run([*lake, "import", str(folder / "runs.jsonl")])
         print(f"import: {wall:.1f} s, {peak} MiB")
