@@ -98,7 +98,8 @@ pub(crate) const ITEMS: &str = "{bar:30} {pos}/{len} {per_sec} {eta}";
 pub(crate) struct Meter {
     quiet: bool,
     bar: Option<ProgressBar>,
-    last: Mutex<Instant>,
+    /// When a line was said, and how much was done at first.
+    last: Mutex<(Instant, Option<u64>)>,
     started: Instant,
     stop: Arc<AtomicBool>,
 }
@@ -130,7 +131,7 @@ impl Meter {
         Self {
             quiet: printer.quiet,
             bar,
-            last: Mutex::new(now),
+            last: Mutex::new((now, None)),
             started: now,
             stop,
         }
@@ -149,13 +150,27 @@ impl Meter {
             .last
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if last.elapsed() >= EVERY {
-            *last = Instant::now();
-            let seconds = self.started.elapsed().as_secs();
+        // What an earlier command has done says nothing of the rate.
+        let first = *last.1.get_or_insert(done);
+        if last.0.elapsed() >= EVERY {
+            last.0 = Instant::now();
+            let elapsed = self.started.elapsed();
+            let rate = done.saturating_sub(first) as f64 / elapsed.as_secs_f64();
+            let left = total.saturating_sub(done) as f64 / rate;
+            let rest = if left.is_finite() {
+                format!(
+                    ", {} per second, {} s left",
+                    words(rate as u64),
+                    left.ceil()
+                )
+            } else {
+                String::new()
+            };
             self.say(&format!(
-                "{} of {} done after {seconds} s",
+                "{} of {} done after {} s{rest}",
                 words(done),
-                words(total)
+                words(total),
+                elapsed.as_secs()
             ));
         }
     }

@@ -66,7 +66,6 @@ impl Files {
             }
             files.shards.extend(done);
         }
-        Journal::forget(shop.path())?;
         Ok(files)
     }
 

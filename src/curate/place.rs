@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::{CurateError, CurateResult, Kept};
 use super::folder_lock::FolderLock;
 use super::verify::{Known, differences};
-use super::write::finished;
+use super::write::{Journal, drop_unfinished, finished};
 use crate::lake::failpoint;
 
 /// What stands where the shards should go.
@@ -96,6 +96,7 @@ impl Workshop {
     /// Gives it its name. An empty folder of that name is replaced.
     pub(super) fn publish(&self) -> CurateResult<()> {
         failpoint::pass("curate:publishing");
+        Journal::forget(&self.path)?;
         fs::rename(&self.path, &self.folder).map_err(|error| match error.kind() {
             std::io::ErrorKind::DirectoryNotEmpty | std::io::ErrorKind::NotADirectory => {
                 CurateError::NotEmpty(self.folder.clone())
@@ -126,6 +127,7 @@ impl Workshop {
             self.remove();
             return error;
         }
+        drop_unfinished(&self.path);
         let (path, kept) = (self.path.clone(), Kept { shards });
         match error {
             CurateError::DiskFull(file) => CurateError::DiskFullLater { file, path, kept },

@@ -16,7 +16,10 @@ fn defaults() {
     assert_eq!(recipe.source.arm, Arm::Sim);
     assert_eq!(recipe.groups.by, GroupBy::GroupId);
     assert!(!recipe.groups.mix_policies);
-    assert_eq!(recipe.output.max_shard_bytes, MAX_SHARD_BYTES);
+    assert_eq!(recipe.output.max_shard_bytes, 500_000_000);
+    assert_eq!(recipe.output.formats, [crate::curate::Format::Parquet]);
+    assert_eq!(recipe.privacy.mask.mode(), fidelake_core::mask::Mode::Off);
+    assert_eq!(recipe.repair.below, None);
 }
 
 #[test]
@@ -64,6 +67,41 @@ fn every_mistake_has_a_place_and_says_what_is_right() {
             "version = 1\n[output]\nname = \"\"\n",
             "r.toml:3:8",
             "one line",
+        ),
+        (
+            "version = 1\n[output]\nformats = [\"verl\"]\n",
+            "r.toml:3:12",
+            "`verl-rl`",
+        ),
+        (
+            "version = 1\n[output]\nformats = [\"mds\", \"mds\"]\n",
+            "r.toml:3:19",
+            "\"mds\" is named twice",
+        ),
+        (
+            "version = 1\n[output]\nformats = []\n",
+            "r.toml:3:11",
+            "at least one",
+        ),
+        (
+            "version = 1\n[output]\nformats = [\"mds\"]\nmax_shard_bytes = 4000000000\n",
+            "r.toml:4:19",
+            "mds holds at most",
+        ),
+        (
+            "version = 1\n[repair]\nbelow = 1.5\n",
+            "r.toml:3:9",
+            "up to 1.0",
+        ),
+        (
+            "version = 1\n[source]\narm = \"real\"\n[repair]\nbelow = 0.5\n",
+            "r.toml:5:9",
+            "arm = \"sim\"",
+        ),
+        (
+            "version = 1\n[privacy]\nmask = \"some\"\n",
+            "r.toml:3:8",
+            "`secrets`",
         ),
         (
             "version = 1\n[source]\nwhere = \" \"\n",

@@ -166,6 +166,302 @@ fn other_readers_compute_the_same_numbers() {
     }
 }
 
+const ALL: &str = "version = 1
+[groups]
+mix_policies = true
+[output]
+rows_per_shard = 20
+formats = [
+    \"parquet\", \"verl-rl\", \"verl-sft\", \"trl-sft\", \"trl-grpo\", \"openrlhf\", \"nemo-rl\", \"nemo-gym\",
+    \"skyrl\", \"slime\", \"prime-rl\", \"jsonl.zst\", \"mds\", \"webdataset\",
+]
+";
+
+#[test]
+fn every_format_is_loaded_by_its_reader() {
+    let place = Place::new();
+    place.write("all.toml", ALL);
+    let made = place.curate("all.toml", "all");
+    ok(&made);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let line = |script: &str| {
+        let output = Command::new(root.join("tools").join(script)).output();
+        let output = output.unwrap();
+        ok(&output);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().last().unwrap().to_owned()
+    };
+    let (python, trainers) = (line("python-env.sh"), line("trainers.sh"));
+    for script in ["formats.py", "trainer_docs.py"] {
+        let check = Command::new(&python)
+            .env("PYTHONPATH", &trainers)
+            .arg(root.join("tests/python").join(script))
+            .arg(place.path("all"))
+            .output()
+            .unwrap();
+        ok(&check);
+    }
+    // A format is the same alone and among others, and every time.
+    ok(&place.curate("r.toml", "one"));
+    let alone = place.files("one/data");
+    assert_eq!(place.files("all/parquet/data"), alone);
+    ok(&place.curate("all.toml", "again"));
+    assert_eq!(place.files("all"), place.files("again"));
+    assert_eq!(place.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_folder_is_checked_against_its_manifest_and_the_lake() {
+    let place = Place::new();
+    place.write(
+        "v.toml",
+        &RECIPE.replace("rows_per_shard = 20", "formats = [\"slime\", \"mds\"]"),
+    );
+    ok(&place.curate("v.toml", "out"));
+    let check = |words: &[&str]| {
+        let words = [&["curate", "--verify"], words].concat();
+        place.run(&words, &[])
+    };
+    ok(&check(&["out"]));
+    let again = check(&["out", "--again", "--format", "json"]);
+    ok(&again);
+    let verified: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(verified["rows"], 56);
+    assert_eq!(verified["made_again"], true);
+    assert_eq!(verified["differences"], serde_json::json!([]));
+    assert_eq!(place.leftovers(), Vec::<String>::new());
+    // Edited, added, removed.
+    let shard = "out/slime/data/train-00000-of-00001.jsonl";
+    let text = std::fs::read_to_string(place.path(shard)).unwrap();
+    place.write(
+        shard,
+        &text.replace("\"split\":\"train\"", "\"split\":\"trust\""),
+    );
+    place.write("out/mine.txt", "mine");
+    std::fs::remove_file(place.path("out/mds/train/index.json")).unwrap();
+    let differs = check(&["out"]);
+    assert_eq!(differs.status.code(), Some(3), "{}", said(&differs));
+    let table = String::from_utf8_lossy(&differs.stdout).into_owned();
+    for line in [
+        "differences      3",
+        "slime/data/train-00000-of-00001.jsonl: other bytes than the manifest says",
+        "mds/train/index.json: missing",
+        "mine.txt: not in the manifest",
+    ] {
+        assert!(table.contains(line), "{line}: {table}");
+    }
+    // Another lake does not know it.
+    let other = Place::new();
+    ok(&place.curate("r.toml", "plain"));
+    let plain = place.path("plain");
+    let unknown = other.run(&["curate", "--verify", plain.to_str().unwrap()], &[]);
+    assert_eq!(unknown.status.code(), Some(3));
+    let table = String::from_utf8_lossy(&unknown.stdout).into_owned();
+    assert!(table.contains("the lake knows no curation"), "{table}");
+    refused(&check(&["lake"]), &["lake", "there is no manifest.json"]);
+}
+
+/// Rows of the format nemo-rl.
+fn lines(place: &Place, folder: &str) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (_, bytes) in place.files(&format!("{folder}/data")) {
+        let text = String::from_utf8(bytes).unwrap();
+        rows.extend(
+            text.lines()
+                .map(|l| serde_json::from_str::<Value>(l).unwrap()),
+        );
+    }
+    rows
+}
+
+#[test]
+fn repaired_rows_have_the_answers_of_the_real_world() {
+    let place = Place::new();
+    let recipe = "version = 1\n[groups]\nmix_policies = true\n[output]\nformats = [\"nemo-rl\"]\n";
+    place.write("n.toml", recipe);
+    place.write("f.toml", &format!("{recipe}[repair]\nbelow = 0.9\n"));
+    ok(&place.curate("n.toml", "plain"));
+    let made = place.run(
+        &["curate", "f.toml", "--out", "fixed", "--format", "json"],
+        &[],
+    );
+    ok(&made);
+    let manifest: Value = serde_json::from_slice(&made.stdout).unwrap();
+    let repair = &manifest["repair"];
+    let count = |name: &str| repair[name].as_u64().unwrap();
+    assert!(count("repaired") > 0, "{repair}");
+    assert_eq!(
+        count("considered"),
+        count("repaired") + count("without_real_run") + count("other_calls") + count("refused")
+    );
+    let (plain, fixed) = (lines(&place, "plain"), lines(&place, "fixed"));
+    assert_eq!(plain.len(), fixed.len());
+    let answers = |row: &Value| -> Vec<String> {
+        let messages = row["messages"].as_array().unwrap().iter();
+        let tools = messages.filter(|m| m["role"] == "tool");
+        tools
+            .map(|m| m["content"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut changed = 0;
+    let repaired = fixed.iter().zip(&plain);
+    let repaired: Vec<_> = repaired
+        .filter(|(row, _)| row["extra_env_info"]["repaired"] == true)
+        .collect();
+    assert_eq!(repaired.len() as u64, count("repaired"));
+    for (row, before) in repaired {
+        let (info, old) = (&row["extra_env_info"], &before["extra_env_info"]);
+        assert_eq!(info["run_id"], old["run_id"]);
+        assert!(
+            info["fidelity_weight"].as_f64() >= old["fidelity_weight"].as_f64(),
+            "{info}"
+        );
+        // Every call weighs as much as its row: nothing of it is simulated.
+        let weights = info["call_weights"].as_array().unwrap();
+        assert!(weights.iter().all(|w| *w == info["fidelity_weight"]));
+        let sql = format!(
+            "SELECT o.content FROM observations AS o WHERE o.run_id = '{}' AND o.arm = 'real' ORDER BY o.turn, o.\"index\"",
+            info["repaired_from"].as_str().unwrap()
+        );
+        let real = place.run(&["sql", &sql, "--format", "json"], &[]);
+        ok(&real);
+        let real: Vec<Value> = serde_json::from_slice(&real.stdout).unwrap();
+        let real: Vec<String> = real
+            .iter()
+            .map(|r| r["content"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(answers(row), real);
+        changed += usize::from(answers(before) != real);
+    }
+    assert!(
+        changed > 0,
+        "no answer of the test differs between the arms"
+    );
+    for (row, before) in fixed.iter().zip(&plain) {
+        if row["extra_env_info"]["repaired"] == false {
+            assert_eq!(row["messages"], before["messages"]);
+        }
+    }
+}
+
+#[test]
+fn masks_of_the_recipe_reach_what_is_written() {
+    let place = Place::new();
+    let recipe = "version = 1\n[output]\nformats = [\"nemo-rl\"]\n";
+    place.write("n.toml", recipe);
+    place.write("m.toml", &format!("{recipe}[privacy]\nmask = \"all\"\n"));
+    ok(&place.curate("n.toml", "plain"));
+    let made = place.run(
+        &["curate", "m.toml", "--out", "masked", "--format", "json"],
+        &[],
+    );
+    ok(&made);
+    let manifest: Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert!(
+        manifest["masked"]["email"].as_u64().unwrap() > 0,
+        "{}",
+        manifest["masked"]
+    );
+    let texts = |folder: &str| {
+        let rows = lines(&place, folder);
+        rows.iter()
+            .map(Value::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert!(texts("plain").contains("@example.com"));
+    let masked = texts("masked");
+    assert!(!masked.contains("@example.com") && masked.contains("<masked:email>"));
+}
+
+#[test]
+fn killed_at_any_moment_the_same_command_ends_the_same() {
+    let place = Place::new();
+    place.write(
+        "k.toml",
+        &ALL.replace("rows_per_shard = 20", "rows_per_shard = 3"),
+    );
+    let words = ["curate", "k.toml", "--out"];
+    let started = std::time::Instant::now();
+    ok(&place.run(&[&words[..], &["whole"]].concat(), &[]));
+    let time = started.elapsed();
+    let wanted = place.files("whole");
+    let mut killed = 0;
+    for part in 1..=8_u32 {
+        let out = format!("out{part}");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fidelake"))
+            .current_dir(place.root.path())
+            .args([&words[..], &[out.as_str()]].concat())
+            .env("FIDELAKE_LAKE", "lake")
+            .stderr(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // The first part of the time goes into reading the lake; most kills fall into the writing.
+        std::thread::sleep(time * (part + 4) / 12);
+        let _ = child.kill();
+        killed += u32::from(!child.wait().unwrap().success());
+        if place.path(&out).exists() {
+            assert_eq!(place.files(&out), wanted, "half a folder after kill {part}");
+        }
+        ok(&place.run(&[&words[..], &[out.as_str()]].concat(), &[]));
+        assert_eq!(place.files(&out), wanted, "kill {part}");
+        assert_eq!(place.leftovers(), Vec::<String>::new(), "kill {part}");
+    }
+    assert!(
+        killed >= 4,
+        "only {killed} of 8 kills hit a running command"
+    );
+}
+
+#[test]
+fn a_full_disk_keeps_the_finished_shards_and_nothing_half_written() {
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=300k", "fidelake-test"])
+        .arg(&disk)
+        .output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        crate::support::skipped("needs to mount a tmpfs, which root may");
+        return;
+    }
+    place.write(
+        "d.toml",
+        &RECIPE.replace("rows_per_shard = 20", "rows_per_shard = 4"),
+    );
+    let full = place.curate("d.toml", "disk/out");
+    let there = place.files("disk");
+    // More room, and the same command goes on.
+    let grown = Command::new("mount")
+        .args(["-o", "remount,size=64m"])
+        .arg(&disk)
+        .output();
+    let ended = place.curate("d.toml", "disk/out");
+    let files = place.files("disk/out");
+    ok(&place.curate("d.toml", "whole"));
+    let wanted = place.files("whole");
+    let _ = Command::new("umount").arg(&disk).output();
+    refused(
+        &full,
+        &[
+            "the disk is full",
+            "finished shard",
+            "run the same command again",
+        ],
+    );
+    assert!(
+        there.keys().all(|name| !name.starts_with("out/")),
+        "{:?}",
+        there.keys()
+    );
+    ok(&grown.unwrap());
+    ok(&ended);
+    assert!(said(&ended).contains("going on at row"), "{}", said(&ended));
+    assert_eq!(files, wanted);
+}
+
 #[test]
 fn what_cannot_be_done_is_said_and_leaves_nothing() {
     let place = Place::new();
@@ -235,7 +531,13 @@ fn killed_anywhere_the_same_command_ends_the_same() {
     let reference = fresh.copy();
     let log = reference.path("passed");
     let log = log.to_str().unwrap();
-    let words = ["curate", "r.toml", "--out", "out"];
+    // Three shards in three containers.
+    let recipe = RECIPE.replace(
+        "[output]",
+        "[output]\nformats = [\"parquet\", \"mds\", \"jsonl.zst\"]",
+    );
+    reference.write("k.toml", &recipe);
+    let words = ["curate", "k.toml", "--out", "out"];
     ok(&reference.run(&words, &[("FIDELAKE_FAILPOINT_LOG", log)]));
     let wanted = reference.files("out");
     let rows = count(&reference);
@@ -250,13 +552,26 @@ fn killed_anywhere_the_same_command_ends_the_same() {
     assert!(names.len() > 12, "{names:?}");
     for name in &names {
         let place = fresh.copy();
+        place.write("k.toml", &recipe);
         let killed = place.run(&words, &[("FIDELAKE_FAILPOINT", name)]);
         assert!(!killed.status.success(), "{name} was not reached");
         // Half a folder never stands there.
         if place.path("out").exists() {
             assert_eq!(place.files("out"), wanted, "{name}");
         }
-        ok(&place.run(&words, &[]));
+        let again = place.run(&words, &[]);
+        ok(&again);
+        let goes_on = said(&again).contains("going on at row");
+        // The last shard that was noted is not written again.
+        let noted = names.iter().position(|n| n == "curate:shard_written#1");
+        let ended = names.iter().position(|n| n.starts_with("curate:published"));
+        let at = names.iter().position(|n| n == name);
+        assert_eq!(
+            goes_on,
+            at >= noted && at < ended,
+            "{name}: {}",
+            said(&again)
+        );
         assert_eq!(place.files("out"), wanted, "{name}");
         assert_eq!(place.leftovers(), Vec::<String>::new(), "{name}");
         assert_eq!(place.log().len(), 4, "{name}");

@@ -80,6 +80,13 @@ pub(super) const REPAIRED: Column = column(
     "Answers of the simulator were replaced by those of the real world",
     |i| Cell::Flag(i.row().run.repair.is_some()),
 );
+pub(super) const REPAIRED_FROM: Column = column(
+    "repaired_from",
+    Kind::Text,
+    "The run of the real arm whose answers stand here; null: not repaired",
+    |i| Cell::text(i.row().run.repair.as_ref().map(|r| r.real_run.as_str())),
+)
+.or_null();
 pub(super) const SOURCE: Column = column(
     "profile_source",
     Kind::Text,
@@ -228,13 +235,7 @@ pub(super) static COLUMNS: [Column; 43] = [
     SOURCE,
     CALL_WEIGHTS,
     REPAIRED,
-    column(
-        "repaired_from",
-        Kind::Text,
-        "The run of the real arm whose answers stand here; null: not repaired",
-        |i| Cell::text(i.row().run.repair.as_ref().map(|r| r.real_run.as_str())),
-    )
-    .or_null(),
+    REPAIRED_FROM,
     column(
         "original_weight",
         Kind::Number,

@@ -120,10 +120,19 @@ impl Journal {
 
     /// Removes what only a command that goes on needs.
     pub(in crate::curate) fn forget(root: &Path) -> CurateResult<()> {
-        let parts = root.join(PARTS);
-        fs::remove_dir_all(&parts).map_err(|e| CurateError::io(&parts, e))?;
-        let path = root.join(NAME);
-        fs::remove_file(&path).map_err(|e| CurateError::io(&path, e))
+        let (parts, path) = (root.join(PARTS), root.join(NAME));
+        for (path, removed) in [
+            (&parts, fs::remove_dir_all(&parts)),
+            (&path, fs::remove_file(&path)),
+        ] {
+            match removed {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(CurateError::io(path, e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -131,6 +140,25 @@ impl Journal {
 pub(in crate::curate) fn finished(root: &Path) -> usize {
     let text = fs::read_to_string(root.join(NAME)).unwrap_or_default();
     text.lines().count().saturating_sub(1)
+}
+
+/// Removes what is half written, so that the disk has room again.
+pub(in crate::curate) fn drop_unfinished(root: &Path) {
+    let done = finished(root);
+    let Ok(entries) = fs::read_dir(root.join(PARTS)) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let at = name
+            .rsplit('-')
+            .next()
+            .and_then(|at| at.parse::<usize>().ok());
+        if at.is_none_or(|at| at >= done) {
+            // What stays is removed by the next command.
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 fn part(root: &Path, format: Format, at: usize) -> PathBuf {

@@ -23,7 +23,7 @@ pub use format::Format;
 
 pub(super) use format::Container;
 pub(super) use item::{Item, Totals};
-pub(super) use journal::{Journal, Work, finished};
+pub(super) use journal::{Journal, Work, drop_unfinished, finished};
 pub(super) use mds::index as mds_index;
 pub(super) use shard::{Done, hash_file};
 pub(super) use writer::{Limits, Writer};

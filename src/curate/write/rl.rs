@@ -4,8 +4,8 @@
 
 use super::column::{Cell, Column, Kind, column};
 use super::flat::{
-    ADVANTAGE_FIDELITY, CALL_WEIGHTS, ENVIRONMENT, FIDELITY, GROUP, POLICY, REPAIRED, REWARD, RUN,
-    SOURCE, TASK, TOOLS, TRAJECTORY, WEIGHT,
+    ADVANTAGE_FIDELITY, CALL_WEIGHTS, ENVIRONMENT, FIDELITY, GROUP, POLICY, REPAIRED,
+    REPAIRED_FROM, REWARD, RUN, SOURCE, TASK, TOOLS, TRAJECTORY, WEIGHT,
 };
 use super::item::Item;
 use super::lines::push_object;
@@ -37,7 +37,7 @@ const INDEX: Column = column(
 );
 
 /// What every trainer gets to know of a row beside its prompt.
-static INFO: [Column; 15] = [
+static INFO: [Column; 16] = [
     column("split", Kind::Text, "Part of the data set", |i| {
         Cell::Text(i.row().split.as_str())
     }),
@@ -55,6 +55,7 @@ static INFO: [Column; 15] = [
     WEIGHT,
     CALL_WEIGHTS,
     REPAIRED,
+    REPAIRED_FROM,
 ];
 
 /// A struct; its columns have the values.

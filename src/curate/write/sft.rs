@@ -4,8 +4,8 @@
 
 use super::column::{Cell, Column, Kind, column};
 use super::flat::{
-    CALL_WEIGHTS, ENVIRONMENT, FIDELITY, GROUP, POLICY, REPAIRED, REWARD, RUN, SOURCE, TASK, TOOLS,
-    TRAJECTORY, WEIGHT,
+    CALL_WEIGHTS, ENVIRONMENT, FIDELITY, GROUP, POLICY, REPAIRED, REPAIRED_FROM, REWARD, RUN,
+    SOURCE, TASK, TOOLS, TRAJECTORY, WEIGHT,
 };
 
 const MESSAGES: Column = column(
@@ -17,7 +17,7 @@ const MESSAGES: Column = column(
 
 /// `MultiTurnSFTDataset` of verl and `SFTTrainer` of TRL. Tools are a JSON text:
 /// schemas of several tools in one struct would get each other's keys.
-pub(super) static CHAT: [Column; 14] = [
+pub(super) static CHAT: [Column; 15] = [
     MESSAGES,
     TOOLS,
     WEIGHT,
@@ -32,9 +32,10 @@ pub(super) static CHAT: [Column; 14] = [
     FIDELITY,
     SOURCE,
     REPAIRED,
+    REPAIRED_FROM,
 ];
 
-static EXTRA: [Column; 8] = [
+static EXTRA: [Column; 9] = [
     TRAJECTORY,
     RUN,
     ENVIRONMENT,
@@ -43,6 +44,7 @@ static EXTRA: [Column; 8] = [
     WEIGHT,
     CALL_WEIGHTS,
     REPAIRED,
+    REPAIRED_FROM,
 ];
 
 /// NeMo-RL: `loss_multiplier` is what its loss multiplies with.

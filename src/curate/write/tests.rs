@@ -156,6 +156,9 @@ fn a_stopped_writer_goes_on_behind_its_finished_shards() {
         let root = tempfile::tempdir().unwrap();
         assert!(write(root.path(), &ALL, &items, stop).is_none());
         assert_eq!(finished(root.path()), stop / 2);
+        drop_unfinished(root.path());
+        let parts = std::fs::read_dir(root.path().join("parts")).unwrap();
+        assert_eq!(parts.count(), stop / 2 * ALL.len());
         // What was half done, or damaged, is done again.
         if stop == 5 {
             let part = root.path().join("parts/mds-00001.part");
