@@ -87,12 +87,15 @@ impl Ledger {
         runs: Vec<RunPlan>,
     ) -> DualResult<()> {
         let (id, content) = (self.plan.clone(), plan.content.clone());
+        let budget_of = self.budget_of.clone();
         let path = plan.path.display().to_string();
         self.journal
             .run(move |db| {
                 let sql = "INSERT INTO dual_plans (plan_id, content, source, path, started)
                            VALUES (?1, ?2, ?3, ?4, ?5)";
                 db.execute(sql, params![id, content, source, path, now()])?;
+                let sql = "INSERT OR REPLACE INTO dual_shared_budgets (plan_id, name) VALUES (?1, ?2)";
+                db.execute(sql, params![id, budget_of])?;
                 let sql = "INSERT INTO dual_trajectories (plan_id, trajectory, environment, trajectory_id, task)
                            VALUES (?1, ?2, ?3, ?4, ?5)";
                 for (at, task) in tasks.iter().enumerate() {

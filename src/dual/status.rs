@@ -91,8 +91,13 @@ pub async fn status(lake: &Path, name: &str) -> DualResult<Vec<PlanStatus>> {
                 .collect::<rusqlite::Result<_>>()?;
             let mut found = Vec::new();
             for (plan_id, started) in plans {
+                // Plans that were begun before budgets could be shared have their own.
+                let sql = "SELECT name FROM dual_shared_budgets WHERE plan_id = ?1";
+                let shared: Option<String> = db
+                    .query_row(sql, [&plan_id], |row| row.get(0))
+                    .optional()?;
                 found.push(PlanStatus {
-                    arms: arms(db, &plan_id, &wanted)?,
+                    arms: arms(db, &plan_id, shared.as_deref().unwrap_or(&wanted))?,
                     doubts: doubts(db, &plan_id)?,
                     payload_bytes: payload(db, &plan_id)?,
                     plan_id,

@@ -12,6 +12,7 @@ pub(super) const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS dual_budgets (
         name TEXT NOT NULL, arm TEXT NOT NULL, budget INTEGER, spent INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (name, arm)) STRICT;
+    CREATE TABLE IF NOT EXISTS dual_shared_budgets (plan_id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS dual_trajectories (
         plan_id TEXT NOT NULL, trajectory INTEGER NOT NULL, environment TEXT NOT NULL,
         trajectory_id TEXT NOT NULL, task TEXT,

@@ -12,7 +12,7 @@ use fidelake_core::stats::{Chance, draw_evenly};
 use super::ask::{Ask, Dimension, told};
 use super::error::{EstimateError, EstimateResult};
 use super::pool::{LakePool, read};
-use super::rounds::{Campaigned, DrawLabel, campaigns, rounds};
+use super::rounds::{Campaigned, DrawLabel, rounds};
 use super::tasks::{Template, Written, write};
 use crate::dual::{Campaign, campaign, is_name};
 use crate::engine::Engine;
@@ -240,11 +240,9 @@ fn next_round(ledger: &Campaign, pool: &LakePool, name: &str) -> EstimateResult<
         .filter(|d| d.campaign == name)
         .any(|d| d.round == last.number);
     if !profiled && last.refused == 0 && pool.outdated == 0 {
-        let others = campaigns(pool);
         return Err(EstimateError::TooLittle(format!(
-            "nothing that round {} drew is measured yet: run `fidelake profile` ({} campaigns are)",
-            last.number,
-            others.len()
+            "nothing that round {} drew is measured yet: run `fidelake profile`",
+            last.number
         )));
     }
     Ok(last.number + 1)

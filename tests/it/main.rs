@@ -9,6 +9,7 @@
 
 mod asking;
 mod bad_input;
+mod budget;
 mod curate;
 mod curate_rules;
 mod curation_report;

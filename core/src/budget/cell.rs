@@ -385,11 +385,16 @@ fn finish(cells: &[Running], slopes: Slopes, alpha: f64, few: usize) -> Estimate
     let regions: Vec<Estimate> = cells.iter().map(|cell| of_cell(cell, alpha, few)).collect();
     let pool: f64 = cells.iter().map(|cell| cell.pool).sum();
     let (mut mean, mut variance, mut fourth) = (Some(0.0), 0.0, 0.0);
+    // A ratio of sums: where gaps are undefined a region counts for less.
+    let bases: f64 = cells
+        .iter()
+        .map(|cell| cell.pool / pool * cell.mean_base())
+        .sum();
     for (cell, region) in cells.iter().zip(&regions) {
-        if cell.pool == 0.0 {
+        if cell.pool == 0.0 || cell.known > 0 && cell.mean_base() == 0.0 {
             continue;
         }
-        let share = cell.pool / pool;
+        let share = cell.pool / pool * cell.mean_base() / bases;
         mean = mean.and_then(|sum| Some(sum + share * region.mean?));
         // A region without a gap so far is not one without variance.
         let (sum, df) = cell.squares();
