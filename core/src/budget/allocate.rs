@@ -159,14 +159,15 @@ pub fn allocate(regions: &[Outlook], request: &Request) -> Vec<usize> {
     let mut spent = cost(&found);
     // Expected widths fall in a step where an interval becomes normal: levels between leave money.
     let target = request.target.unwrap_or(0.0);
-    while request.objective == Objective::Regions {
+    let even = request.objective == Objective::Regions;
+    loop {
         let open = (0..regions.len()).filter(|&at| {
             found[at] < regions[at].left && spent + regions[at].price <= request.budget
         });
         let wide = open.map(|at| (half_width(&regions[at], regions[at].drawn + found[at]), at));
         let widest = wide.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         match widest {
-            Some((width, at)) if width > target => {
+            Some((width, at)) if even && width > target => {
                 found[at] += 1;
                 spent += regions[at].price;
             }

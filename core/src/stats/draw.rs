@@ -35,9 +35,9 @@ pub fn chances(sizes: &[f64], n: usize) -> Vec<f64> {
         let left = (n as f64 - sure as f64).max(0.0);
         let scale = if rest > 0.0 { left / rest } else { 0.0 };
         let mut more = false;
-        for at in 0..sizes.len() {
-            if !certain[at] && size(at) > 0.0 && size(at) * scale >= 1.0 {
-                certain[at] = true;
+        for (at, sure) in certain.iter_mut().enumerate() {
+            if !*sure && size(at) > 0.0 && size(at) * scale >= 1.0 {
+                *sure = true;
                 more = true;
             }
         }
