@@ -103,6 +103,7 @@ fn a_recorded_conversation_keeps_its_order() {
         ],
         calls: vec![call(0, 0, "a", "f", "{}"), call(0, 1, "b", "g", "{}")],
         observations: vec![answer(0, 0, "zero"), answer(0, 1, "one")],
+        repaired: false,
     };
     let (prompt, messages, counts) = run(&parts);
     assert_eq!(

@@ -35,6 +35,9 @@ pub(in crate::curate) struct Shard {
     pub(in crate::curate) files: Vec<Done>,
 }
 
+/// A format, the names of its files below the root, and the shards they hold.
+pub(in crate::curate) type Named = (Format, Vec<String>, Vec<Shard>);
+
 /// The journal of a workshop.
 pub(in crate::curate) struct Journal {
     root: PathBuf,
@@ -101,7 +104,7 @@ impl Journal {
 
     /// Gives every file its name, which says how many there are, and returns the
     /// names in the order of `formats` x shards.
-    pub(in crate::curate) fn name(self) -> CurateResult<Vec<(Format, Vec<String>, Vec<Shard>)>> {
+    pub(in crate::curate) fn name(self) -> CurateResult<Vec<Named>> {
         let mut named = Vec::with_capacity(self.formats.len());
         for format in &self.formats {
             let names = names(&self.shards, *format, self.formats.len());
