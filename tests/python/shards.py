@@ -51,7 +51,8 @@ def numbers(rows, name):
 def read(folder, manifest):
     """The rows, the same from three readers."""
     files = [folder / f["path"] for f in manifest["files"]]
-    assert files and files == sorted((folder / "data").glob("*.parquet"))
+    # In the order of the parts of the data set: train, validation, test.
+    assert files and sorted(files) == sorted((folder / "data").glob("*.parquet"))
     schemas = [pq.read_schema(f) for f in files]
     for file, schema, said in zip(files, schemas, manifest["files"]):
         assert schema.equals(schemas[0], check_metadata=True), f"{file}: another schema"
@@ -83,7 +84,12 @@ def read(folder, manifest):
         ]
         assert datasets.concatenate_datasets(alone).to_list() == rows
         # As the hub does: the folder, by the head of its README.md.
-        by_card = datasets.load_dataset(str(folder), split="train", cache_dir=cache)
+        by_card = datasets.load_dataset(str(folder), cache_dir=cache)
+        parts = [part for part in ("train", "validation", "test") if part in by_card]
+        assert len(parts) == len(by_card), by_card.keys()
+        for part in parts:
+            assert set(by_card[part]["split"]) == {part}
+        by_card = datasets.concatenate_datasets([by_card[part] for part in parts])
         assert by_card.to_list() == rows, "README.md names other files"
     return rows
 
