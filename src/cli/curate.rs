@@ -8,7 +8,9 @@ use clap::Args;
 
 use super::printer::{ITEMS, Meter, Printer};
 use super::{AtArgs, Global, Status};
-use crate::curate::{Explanation, Format, Options, Report, Verified, curate, explain, verify};
+use crate::curate::{
+    Explanation, Format, Options, Report, RuleLine, Verified, curate, explain, verify,
+};
 use crate::lake::Lake;
 use crate::report::{OutputFormat, draw_curation, load_curation};
 
@@ -228,7 +230,13 @@ fn print_plan(explained: &Explanation, printer: &Printer) -> anyhow::Result<()> 
         "{:<32}{:>10}{:>10}{:>10}  ",
         "rule", "runs in", "out", "kept"
     )];
-    for (rule, before, after, note) in &report.rules {
+    for RuleLine {
+        rule,
+        runs_in: before,
+        runs_out: after,
+        note,
+    } in &report.rules
+    {
         let line = format!(
             "{rule:<32}{before:>10}{:>10}{after:>10}  {note}",
             before - after
@@ -260,21 +268,19 @@ fn print_plan(explained: &Explanation, printer: &Printer) -> anyhow::Result<()> 
 }
 
 fn rules(report: &Report) -> anyhow::Result<RecordBatch> {
-    let whole = |of: &dyn Fn(&(String, u64, u64, String)) -> u64| -> ArrayRef {
-        let values = report
-            .rules
-            .iter()
-            .map(|rule| i64::try_from(of(rule)).unwrap_or(i64::MAX));
+    let whole = |of: fn(&RuleLine) -> u64| -> ArrayRef {
+        let values = report.rules.iter().map(of);
+        let values = values.map(|runs| i64::try_from(runs).unwrap_or(i64::MAX));
         Arc::new(Int64Array::from_iter_values(values))
     };
-    let text = |of: &dyn Fn(&(String, u64, u64, String)) -> String| -> ArrayRef {
+    let text = |of: fn(&RuleLine) -> &str| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(report.rules.iter().map(of)))
     };
     Ok(RecordBatch::try_from_iter([
-        ("rule", text(&|rule| rule.0.clone())),
-        ("runs_in", whole(&|rule| rule.1)),
-        ("runs_out", whole(&|rule| rule.2)),
-        ("note", text(&|rule| rule.3.clone())),
+        ("rule", text(|rule| &rule.rule)),
+        ("runs_in", whole(|rule| rule.runs_in)),
+        ("runs_out", whole(|rule| rule.runs_out)),
+        ("note", text(|rule| &rule.note)),
     ])?)
 }
 
@@ -309,9 +315,10 @@ fn talk_rules(report: &Report, printer: &Printer) {
         "[[quota]]",
         "[diversity]",
     ];
-    for (rule, before, after, _) in &report.rules {
-        if before > after && CHOOSING.iter().any(|name| rule.starts_with(name)) {
-            printer.say(&format!("{} runs were left out by {rule}", before - after));
+    for line in &report.rules {
+        let left_out = line.runs_in - line.runs_out;
+        if left_out > 0 && CHOOSING.iter().any(|name| line.rule.starts_with(name)) {
+            printer.say(&format!("{left_out} runs were left out by {}", line.rule));
         }
     }
     for warning in &report.warnings {

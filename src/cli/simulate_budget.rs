@@ -106,7 +106,7 @@ pub(crate) async fn run(
         false => Some(Engine::open(&Lake::open(&global.lake)?, &args.at.resolve()?).await?),
     };
     let request = ReplayRequest {
-        synthetic: args.synthetic.then(|| Synthetic {
+        synthetic: args.synthetic.then_some(Synthetic {
             calls: args.calls as usize,
             apis: args.apis as usize,
             correlation: args.correlation,

@@ -152,7 +152,9 @@ mod tests {
     #[test]
     fn a_row_is_weighed_by_a_curve_that_did_not_see_its_task() {
         // In one part everything is kept: its own curve does not know that.
-        let odd = |low: f64, at: usize| at % FOLDS == 0 || ((at * 37 % 100) as f64 / 100.0) < low;
+        let odd = |low: f64, at: usize| {
+            at.is_multiple_of(FOLDS) || ((at * 37 % 100) as f64 / 100.0) < low
+        };
         let found = learn(pairs(1_000, odd)).unwrap();
         let weights = found.folds.map(|gate| gate.weight(0.3));
         assert!(weights[1..].iter().all(|w| weights[0] < *w), "{weights:?}");

@@ -11,7 +11,7 @@ use super::fidelity::gate;
 use super::holdout::{HoldoutSet, read_holdouts};
 use super::inputs_version;
 use super::ledger::Ledger;
-use super::predicted::Predicted;
+use super::predicted::{Known, Predicted};
 use super::recipe::{Arm, GateKind, Recipe};
 use super::repair::{RepairCounts, repair};
 use super::rewards::reward_excess;
@@ -108,7 +108,7 @@ pub(super) async fn decide(
     }
     let mut candidates = permitted(engine, recipe, &question.holdouts, candidates, ledger).await?;
     let predicted = Predicted::of(engine, recipe, &candidates).await?;
-    let known = (&regions, &predicted);
+    let known = &mut Known::new(&regions, &predicted);
     let repair = repair(engine, recipe, &part, known, &mut candidates).await?;
     let candidates = believe(recipe, &part, known, candidates, &mut counts, ledger)?;
     let mut candidates = choose(engine, recipe, candidates, ledger).await?;

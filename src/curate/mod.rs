@@ -40,6 +40,7 @@ mod rewards;
 mod rule_figures;
 mod select;
 mod sequence;
+mod sorted;
 mod split;
 mod tools;
 mod verify;
@@ -92,6 +93,19 @@ pub struct Options {
     pub wait: Duration,
 }
 
+/// What a rule did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleLine {
+    /// As it stands in the recipe.
+    pub rule: String,
+    /// Runs that came to it.
+    pub runs_in: u64,
+    /// Runs that it left.
+    pub runs_out: u64,
+    /// What else is to be said of it.
+    pub note: String,
+}
+
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -114,7 +128,7 @@ pub struct Report {
     /// Runs that the rules left out, with the rule's name.
     pub left_out: Vec<(&'static str, u64)>,
     /// Every rule: runs before and after it, and what else is to be said of it.
-    pub rules: Vec<(String, u64, u64, String)>,
+    pub rules: Vec<RuleLine>,
     /// What people must know of the rewards and the gate.
     pub warnings: Vec<String>,
     /// The gate that came out.
@@ -285,13 +299,11 @@ fn report(recipe: &Recipe, weighed: &Weighed) -> Report {
         rules: counts
             .rules
             .iter()
-            .map(|rule| {
-                (
-                    rule.rule.clone(),
-                    rule.runs_in,
-                    rule.runs_out,
-                    rule.note.clone(),
-                )
+            .map(|rule| RuleLine {
+                rule: rule.rule.clone(),
+                runs_in: rule.runs_in,
+                runs_out: rule.runs_out,
+                note: rule.note.clone(),
             })
             .collect(),
         warnings: rule_figures::warnings(weighed),

@@ -12,27 +12,18 @@ use arrow::array::{Array as _, ArrayRef, AsArray as _, Int32Array, Int64Array, S
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int32Type};
 use arrow::record_batch::RecordBatch;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::SessionContext;
 use fidelake_core::mask::Mode;
 
 use super::calls::{CallGap, PARTS};
 use super::chat::{CallRow, MessageRow, ObservationRow, Parts};
-use super::error::{CurateError, CurateResult};
+use super::error::CurateResult;
 use super::privacy::mask_json;
 use super::read::{Batches, float, floats, ints, longs, quoted, stream_in, text, texts};
+use super::sorted::sorted;
 use super::tools::tools;
 use super::weigh::Row;
 use super::write::Totals;
 use crate::engine::Engine;
-
-/// Rows of a batch: each may hold a whole answer, and sorting holds many.
-const BATCH_ROWS: usize = 512;
-
-/// Memory for sorting; what does not fit goes to disk.
-const SORT_BYTES: usize = 512 << 20;
 
 const CALL_GAPS: &str = include_str!("../../queries/curate/call_gaps.sql");
 
@@ -114,27 +105,7 @@ impl Payloads {
                 false,
             ),
         ])?;
-        let state = engine.context().state();
-        // A new default catalog would hide the lake's tables.
-        let config = state
-            .config()
-            .clone()
-            .with_create_default_catalog_and_schema(false)
-            // Merging sorted partitions needs memory that cannot go to disk.
-            .with_target_partitions(1)
-            .with_batch_size(BATCH_ROWS);
-        let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env())
-            .with_memory_pool(Arc::new(FairSpillPool::new(SORT_BYTES)))
-            .build_arc()
-            .map_err(|e| CurateError::run(&e))?;
-        let state = SessionStateBuilder::new_from_existing(state)
-            .with_config(config)
-            .with_runtime_env(runtime)
-            .build();
-        let context = SessionContext::new_with_state(state);
-        context
-            .register_batch("curation_list", list)
-            .map_err(|e| CurateError::run(&e))?;
+        let context = sorted(engine, "curation_list", list)?;
         let mut environments: Vec<&str> = rows.iter().map(|r| &*r.run.environment).collect();
         environments.dedup();
         environments.sort_unstable();

@@ -2,12 +2,13 @@
 //! of the calls that a run makes (`engine::predict`).
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::error::CurateResult;
 use super::recipe::{Arm, Recipe};
-use super::region::{Expected, FACTORS, PerFactor};
+use super::region::{Expected, FACTORS, PerFactor, Regions};
 use super::select::Candidate;
 use crate::engine::Engine;
 use crate::engine::predict::{HeldBack, Nearness, PREDICTED, Predictions, predict};
@@ -29,6 +30,38 @@ struct Found {
 }
 
 type Spreads = [Option<f64>; PREDICTED.len()];
+
+/// What to expect of a run: by its calls, else by its environment.
+#[derive(Debug)]
+pub(super) struct Known<'a> {
+    regions: &'a Regions,
+    predicted: &'a Predicted,
+    environments: HashMap<Arc<str>, Option<Expectation>>,
+}
+
+/// One expectation per factor; `None` where it was measured nowhere.
+type Expectation = PerFactor<Option<Expected>>;
+
+impl<'a> Known<'a> {
+    pub(super) fn new(regions: &'a Regions, predicted: &'a Predicted) -> Self {
+        Self {
+            regions,
+            predicted,
+            environments: HashMap::new(),
+        }
+    }
+
+    /// `None` if nothing is known of its environment.
+    pub(super) fn expected(&mut self, run: &Candidate) -> Option<Expectation> {
+        let environment = self
+            .environments
+            .entry(Arc::clone(&run.environment))
+            .or_insert_with(|| self.regions.expected(&run.environment));
+        let mut expected = (*environment)?;
+        self.predicted.refine(run, &mut expected);
+        Some(expected)
+    }
+}
 
 /// How near the predictions of a gap came where it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -81,7 +114,7 @@ impl Predicted {
     }
 
     /// Puts what is known of this run in the place of what is known of its environment.
-    pub(super) fn refine(&self, run: &Candidate, expected: &mut PerFactor<Option<Expected>>) {
+    fn refine(&self, run: &Candidate, expected: &mut Expectation) {
         let Some(found) = &self.0 else { return };
         let Some(own) = found.predictions.of(&run.run_id) else {
             return;

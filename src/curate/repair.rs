@@ -14,10 +14,9 @@ use serde::Serialize;
 
 use super::error::{CurateError, CurateResult};
 use super::fidelity::{Judged, judge};
-use super::predicted::Predicted;
+use super::predicted::Known;
 use super::read::{float, floats, longs, stream, texts};
 use super::recipe::{Arm, GatePart, Recipe};
-use super::region::Regions;
 use super::select::Candidate;
 use crate::engine::Engine;
 
@@ -70,7 +69,7 @@ pub(super) async fn repair(
     engine: &Engine,
     recipe: &Recipe,
     part: &GatePart,
-    known: (&Regions, &Predicted),
+    known: &mut Known<'_>,
     runs: &mut [Candidate],
 ) -> CurateResult<Option<RepairCounts>> {
     let Some(below) = recipe
@@ -128,18 +127,11 @@ pub(super) async fn repair(
 fn low(
     runs: &[Candidate],
     part: &GatePart,
-    (regions, predicted): (&Regions, &Predicted),
+    known: &mut Known<'_>,
     below: f64,
 ) -> Vec<(usize, Judged)> {
-    let mut expectations = std::collections::HashMap::new();
     let judged = runs.iter().enumerate().filter_map(|(at, run)| {
-        let expected = expectations
-            .entry(Arc::clone(&run.environment))
-            .or_insert_with(|| regions.expected(&run.environment));
-        let mut expected = *expected;
-        if let Some(expected) = &mut expected {
-            predicted.refine(run, expected);
-        }
+        let expected = known.expected(run);
         Some((at, judge(run, expected.as_ref(), part)?))
     });
     judged.filter(|(_, judged)| judged.f < below).collect()

@@ -6,23 +6,15 @@ use std::sync::Arc;
 
 use arrow::array::{Int64Array, StringArray};
 use arrow::record_batch::RecordBatch;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionContext;
 use fidelake_core::choose::{FlowCall, flows};
 use fidelake_core::json::key::Key;
 
-use super::error::{CurateError, CurateResult};
+use super::error::CurateResult;
 use super::read::{Batches, ints, longs, quoted, stream_in, text, texts};
 use super::select::Candidate;
+use super::sorted::sorted;
 use crate::engine::Engine;
-
-/// Rows of a batch: each may hold a whole answer.
-const BATCH_ROWS: usize = 512;
-
-/// Memory for sorting; what does not fit goes to disk.
-const SORT_BYTES: usize = 512 << 20;
 
 /// Names by number, in the order in which they came.
 #[derive(Debug, Default)]
@@ -219,32 +211,7 @@ pub(super) fn listed(engine: &Engine, candidates: &[Candidate]) -> CurateResult<
             )) as _,
         ),
     ])?;
-    let state = engine.context().state();
-    // A new default catalog would hide the lake's tables.
-    let config = state
-        .config()
-        .clone()
-        .with_create_default_catalog_and_schema(false)
-        // Merging sorted partitions needs memory that cannot go to disk.
-        .with_target_partitions(1)
-        .with_batch_size(BATCH_ROWS);
-    let runtime = RuntimeEnvBuilder::from_runtime_env(state.runtime_env())
-        .with_memory_pool(Arc::new(FairSpillPool::new(SORT_BYTES)))
-        .build_arc()
-        .map_err(|e| CurateError::run(&e))?;
-    let state = SessionStateBuilder::new_from_existing(state)
-        .with_config(config)
-        .with_runtime_env(runtime)
-        .build();
-    let context = SessionContext::new_with_state(state);
-    // The catalog is shared by all sessions: the list of an earlier rule stands there still.
-    context
-        .deregister_table("curation_choice")
-        .map_err(|e| CurateError::run(&e))?;
-    context
-        .register_batch("curation_choice", list)
-        .map_err(|e| CurateError::run(&e))?;
-    Ok(context)
+    sorted(engine, "curation_choice", list)
 }
 
 /// Their environments, for a condition.

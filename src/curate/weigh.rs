@@ -14,7 +14,7 @@ use fidelake_core::stats::ExactSum;
 use super::error::{CurateError, CurateResult};
 use super::fidelity::{Gates, Judged, judge};
 use super::ledger::Ledger;
-use super::predicted::{Check, Predicted};
+use super::predicted::{Check, Known};
 use super::recipe::{Arm, GatePart, Recipe, Unknown};
 use super::region::{FACTORS, Regions};
 use super::select::{Candidate, Counts, Excess};
@@ -92,13 +92,11 @@ pub(super) struct JointFigures {
 pub(super) fn believe(
     recipe: &Recipe,
     part: &GatePart,
-    known: (&Regions, &Predicted),
+    known: &mut Known<'_>,
     mut candidates: Vec<Candidate>,
     counts: &mut Counts,
     ledger: &mut Ledger,
 ) -> CurateResult<Vec<Candidate>> {
-    let (regions, predicted) = known;
-    let mut expectations = HashMap::new();
     for run in &mut candidates {
         run.judged = if recipe.source.arm == Arm::Real {
             // The real world is what fidelity is measured against.
@@ -109,13 +107,7 @@ pub(super) fn believe(
                 source: "real",
             })
         } else {
-            let expected = expectations
-                .entry(Arc::clone(&run.environment))
-                .or_insert_with(|| regions.expected(&run.environment));
-            let mut expected = *expected;
-            if let Some(expected) = &mut expected {
-                predicted.refine(run, expected);
-            }
+            let expected = known.expected(run);
             judge(run, expected.as_ref(), part)
         };
     }

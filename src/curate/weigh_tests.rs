@@ -81,7 +81,7 @@ fn weighed(recipe: &str, candidates: Vec<Candidate>) -> CurateResult<Weighed> {
     let candidates = believe(
         &recipe,
         &part,
-        (&regions, &Predicted::default()),
+        &mut Known::new(&regions, &Predicted::default()),
         candidates,
         &mut counts,
         ledger,
@@ -295,7 +295,7 @@ fn the_joint_gate_keeps_the_shares_of_feasible_difficulty() {
         .map(|r| r.advantages.fidelity_weight)
         .sum();
     assert!(hard / total < 0.4, "{}", hard / total);
-    for row in &weighed_jointly.rows {
+    for row in weighed_jointly.rows.iter() {
         let v = f64::from(u8::from(row.run.figures.feasible));
         let w = v * row.gate_weight * row.difficulty_factor / figures.scale;
         assert!((row.advantages.fidelity_weight - w).abs() < 1e-12 && w <= 1.0);

@@ -101,7 +101,7 @@ mod tests {
         for (n, rest, weight, mean, low, high) in cases {
             let part = |i: u32, by: u32, of: u32| f64::from(i * by % of) / f64::from(of);
             let gap = |i: u32, by, of| {
-                if i % 3 == 0 {
+                if i.is_multiple_of(3) {
                     0.0
                 } else {
                     part(i, by, of).powi(2)
