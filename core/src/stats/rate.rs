@@ -27,9 +27,9 @@ fn at_most(seen: usize, drawn: usize, marked: usize, pool: usize) -> f64 {
 /// 1934 have for a finite pool). `None` without draws, or for counts that cannot be.
 ///
 /// ```
-/// // Nothing seen in 30 of 1,000: at most 113 of them, that is 11.3 %.
+/// // Nothing seen in 30 of 1,000: at most 114 of them, that is 11.4 %.
 /// let (low, high) = fidelake_core::stats::rate_interval(0, 30, 1000, 0.05).unwrap();
-/// assert!(low == 0.0 && (high - 0.113).abs() < 1e-9);
+/// assert!(low == 0.0 && (high - 0.114).abs() < 1e-9);
 /// ```
 #[must_use]
 pub fn rate_interval(seen: usize, drawn: usize, pool: usize, alpha: f64) -> Option<(f64, f64)> {
