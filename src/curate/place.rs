@@ -35,7 +35,12 @@ pub(super) fn look(folder: &Path, curation_id: &str) -> CurateResult<Found> {
         return Ok(Found::Free);
     }
     match same(folder, curation_id) {
-        Some(manifest) => Ok(Found::Same(manifest)),
+        Some(manifest) => {
+            // One that was killed right behind its last step left its lock file: it goes with
+            // the lock, which nobody holds, or whoever holds it takes it away.
+            let _ = lock(folder);
+            Ok(Found::Same(manifest))
+        }
         None => Err(CurateError::NotEmpty(folder.to_owned())),
     }
 }
@@ -45,6 +50,21 @@ fn same(folder: &Path, curation_id: &str) -> Option<String> {
     let known = Known::read(&text).ok()?;
     let same = known.curation_id == curation_id && differences(folder, &known).is_empty();
     same.then_some(text)
+}
+
+/// The folder, the one above it, and its name.
+fn named(folder: &Path) -> CurateResult<(PathBuf, PathBuf, String)> {
+    let folder = std::path::absolute(folder).map_err(|e| CurateError::io(folder, e))?;
+    let parent = folder.parent().unwrap_or(&folder).to_owned();
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.into_owned();
+    Ok((folder, parent, name))
+}
+
+/// The lock of a folder.
+fn lock(folder: &Path) -> CurateResult<FolderLock> {
+    let (folder, parent, name) = named(folder)?;
+    FolderLock::take(parent.join(format!(".{name}.curate.lock")), &folder)
 }
 
 /// The folder under construction.
@@ -58,13 +78,11 @@ pub(super) struct Workshop {
 impl Workshop {
     /// Makes it, or takes what a killed command of the same curation left.
     pub(super) fn open(folder: &Path, curation_id: &str) -> CurateResult<Self> {
-        let folder = std::path::absolute(folder).map_err(|e| CurateError::io(folder, e))?;
-        let parent = folder.parent().unwrap_or(&folder).to_owned();
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let (folder, parent, name) = named(folder)?;
         let short = curation_id.get(..12).unwrap_or(curation_id);
         let path = parent.join(format!(".{name}.curate-{short}.part"));
         fs::create_dir_all(&parent).map_err(|e| CurateError::io(&parent, e))?;
-        let lock = FolderLock::take(parent.join(format!(".{name}.curate.lock")), &folder)?;
+        let lock = lock(&folder)?;
         fs::create_dir_all(&path).map_err(|e| CurateError::io(&path, e))?;
         failpoint::pass("curate:workshop_made");
         Ok(Self {
