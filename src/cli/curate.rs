@@ -12,7 +12,7 @@ use crate::curate::{
     Explanation, Format, Options, Report, RuleLine, Verified, curate, explain, verify,
 };
 use crate::lake::Lake;
-use crate::report::{OutputFormat, draw_curation, load_curation};
+use crate::report::{Extent, OutputFormat, draw_curation, load_curation};
 
 /// Make training shards with fidelity weights.
 ///
@@ -83,7 +83,11 @@ pub(crate) async fn run(
     let report = report?;
     if printer.format() == OutputFormat::Table || args.report.is_some() {
         let lake = Lake::open(&global.lake)?;
-        let curation = load_curation(&lake, Some(&report.curation_id)).await?;
+        let extent = match &args.report {
+            Some(_) => Extent::Whole,
+            None => Extent::Summary,
+        };
+        let curation = load_curation(&lake, Some(&report.curation_id), extent).await?;
         if printer.format() == OutputFormat::Table {
             printer.data(&format!("{}\n", draw_curation(&curation)))?;
         }

@@ -13,14 +13,9 @@ use crate::estimate::{
 use crate::lake::Lake;
 use crate::report::OutputFormat;
 
-/// Say how faithful each region is, with intervals, from the real calls that were bought.
-///
-/// The pool is every call of the first sim run of every trajectory. Calls that a campaign of
-/// `fidelake plan` drew count by their chances; other measured calls count exactly. What was
-/// never measured is unknown. `shrunk` stands beside: the region drawn towards the pool.
-/// docs/budget.md explains every column.
+/// What the commands about budgets ask of which calls.
 #[derive(Debug, Args)]
-pub(crate) struct EstimateArgs {
+pub(super) struct RegionArgs {
     /// Columns whose values make the regions: environment, api, outcome, policy, task_id, environment_version
     #[arg(
         long,
@@ -31,7 +26,26 @@ pub(crate) struct EstimateArgs {
     by: Vec<String>,
     /// Which gap of a call
     #[arg(long, value_enum, default_value_t)]
-    dimension: Dimension,
+    pub(super) dimension: Dimension,
+}
+
+impl RegionArgs {
+    /// The columns, as they are named.
+    pub(super) fn by(&self) -> Vec<String> {
+        self.by.iter().map(|name| name.trim().to_owned()).collect()
+    }
+}
+
+/// Say how faithful each region is, with intervals, from the real calls that were bought.
+///
+/// The pool is every call of the first sim run of every trajectory. Calls that a campaign of
+/// `fidelake plan` drew count by their chances; other measured calls count exactly. What was
+/// never measured is unknown. `shrunk` stands beside: the region drawn towards the pool.
+/// docs/budget.md explains every column.
+#[derive(Debug, Args)]
+pub(crate) struct EstimateArgs {
+    #[command(flatten)]
+    regions: RegionArgs,
     /// How draws are put together
     #[arg(long, value_enum, default_value_t)]
     estimator: Which,
@@ -72,8 +86,8 @@ pub(crate) async fn run(
     let lake = Lake::open(&global.lake)?;
     let engine = Engine::open(&lake, &args.at.resolve()?).await?;
     let ask = Ask {
-        by: args.by.iter().map(|name| name.trim().to_owned()).collect(),
-        dimension: args.dimension,
+        by: args.regions.by(),
+        dimension: args.regions.dimension,
         estimator: match args.estimator {
             Which::Plain => Estimator::Plain,
             Which::Stratified => Estimator::Stratified,

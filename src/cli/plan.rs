@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use fidelake_core::budget::Objective;
 
-use super::estimate::usage;
+use super::estimate::{RegionArgs, usage};
 use super::printer::Printer;
 use super::{Global, Status, UsageError};
 use crate::engine::Engine;
-use crate::estimate::{Dimension, PlanRequest, plan, plan_batch};
+use crate::estimate::{PlanRequest, plan, plan_batch};
 use crate::lake::{At, Lake};
 use crate::report::OutputFormat;
 
@@ -30,17 +30,8 @@ pub(crate) struct PlanArgs {
     /// Name of the campaign
     #[arg(long, value_name = "NAME", default_value = "campaign")]
     name: String,
-    /// Columns whose values make the regions: environment, api, outcome, policy, task_id, environment_version
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        default_value = "api"
-    )]
-    by: Vec<String>,
-    /// Which gap of a call
-    #[arg(long, value_enum, default_value_t)]
-    dimension: Dimension,
+    #[command(flatten)]
+    regions: RegionArgs,
     /// Regions whose interval is narrower get no more than the floor, such as halfwidth=0.05
     #[arg(long, value_name = "halfwidth=X")]
     target: Option<String>,
@@ -96,8 +87,8 @@ pub(crate) async fn run(
         name: args.name.clone(),
         budget,
         percent,
-        by: args.by.iter().map(|name| name.trim().to_owned()).collect(),
-        dimension: args.dimension,
+        by: args.regions.by(),
+        dimension: args.regions.dimension,
         target,
         rounds: if args.adaptive { args.rounds } else { 1 },
         objective: match args.purpose {

@@ -9,7 +9,7 @@ use super::printer::Printer;
 use super::{Global, Status};
 use crate::lake::Lake;
 use crate::report::{
-    Curation, OutputFormat, curation_batch, curation_page, draw_curation, load_curation,
+    Curation, Extent, OutputFormat, curation_batch, curation_page, draw_curation, load_curation,
 };
 
 /// Make a page to look at or to mail.
@@ -46,7 +46,11 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Status> {
     let What::Curation(args) = &args.what;
     let lake = Lake::open(&global.lake)?;
-    let curation = load_curation(&lake, args.id.as_deref()).await?;
+    let extent = match (printer.format(), &args.out) {
+        (OutputFormat::Table, None) => Extent::Summary,
+        _ => Extent::Whole,
+    };
+    let curation = load_curation(&lake, args.id.as_deref(), extent).await?;
     match printer.format() {
         OutputFormat::Table => printer.data(&draw_curation(&curation))?,
         _ => printer.batch(&curation_batch(&curation)?)?,

@@ -3,11 +3,11 @@
 use clap::Args;
 use fidelake_core::budget::{Method, Synthetic};
 
-use super::estimate::usage;
+use super::estimate::{RegionArgs, usage};
 use super::printer::{ITEMS, Meter, Printer};
 use super::{AtArgs, Global, Status, UsageError};
 use crate::engine::Engine;
-use crate::estimate::{Dimension, ReplayRequest, replay, replay_batch};
+use crate::estimate::{ReplayRequest, replay, replay_batch};
 use crate::lake::Lake;
 use crate::report::OutputFormat;
 
@@ -38,17 +38,8 @@ pub(crate) struct SimulateBudgetArgs {
         requires = "synthetic"
     )]
     rate: f64,
-    /// Columns whose values make the regions of a lake
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        default_value = "api"
-    )]
-    by: Vec<String>,
-    /// Which gap of the lake's calls
-    #[arg(long, value_enum, default_value_t)]
-    dimension: Dimension,
+    #[command(flatten)]
+    regions: RegionArgs,
     /// Tools that change nothing: others before a call are made again for it
     #[arg(long, value_name = "TOOL,...", value_delimiter = ',')]
     reads: Vec<String>,
@@ -113,8 +104,8 @@ pub(crate) async fn run(
             rate: args.rate,
             seed: args.seed,
         }),
-        by: args.by.iter().map(|name| name.trim().to_owned()).collect(),
-        dimension: args.dimension,
+        by: args.regions.by(),
+        dimension: args.regions.dimension,
         reads: args.reads.iter().cloned().collect(),
         budgets: if args.until.is_some() {
             Vec::new()

@@ -13,6 +13,7 @@ use fidelake_core::stats::Logistic;
 
 use super::error::CurateResult;
 use super::fidelity::{Judged, judge};
+use super::predicted::{Known, Predicted};
 use super::read::{floats, stream, texts};
 use super::recipe::GatePart;
 use super::region::Regions;
@@ -57,8 +58,11 @@ pub(super) async fn calibrate(
     part: &GatePart,
 ) -> CurateResult<Result<Calibration, String>> {
     let mut known: HashMap<(String, String), (String, f64)> = HashMap::new();
+    // Profiled runs only: what little they lack takes the mean of their environment.
+    let unpredicted = Predicted::default();
+    let mut of_environment = Known::new(regions, &unpredicted);
     for run in profiled(engine).await? {
-        let expected = regions.expected(&run.environment);
+        let expected = of_environment.expected(&run);
         if let Some(Judged { f, se, .. }) = judge(&run, expected.as_ref(), part) {
             let key = (run.environment.to_string(), run.trajectory_id.clone());
             known.insert(key, (run.task, fidelity_low(f, se, part.kappa)));

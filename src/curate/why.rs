@@ -236,7 +236,7 @@ fn explain_row(fate: &mut Fate, row: &Row, question: &Question, decided: &Decide
             figures.push((
                 name,
                 gap.map_or(
-                    "not measured: as expected of its environment".to_owned(),
+                    "not measured: predicted from its calls, else its environment".to_owned(),
                     |g| format!("{g:.4}"),
                 ),
             ));

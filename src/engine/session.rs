@@ -218,16 +218,13 @@ impl Engine {
         &self.context
     }
 
-    /// Names a query, so that others can read from it.
+    /// Names a query, so that others can read from it, instead of what had the name before.
     ///
     /// # Errors
     /// If the query cannot be planned.
     pub async fn view(&self, name: &str, sql: &str) -> EngineResult<()> {
         let frame = self.plan(sql).await?;
-        self.context
-            .register_table(name, frame.into_view())
-            .map(|_| ())
-            .map_err(|e| EngineError::running(&e))
+        self.replace(name, frame.into_view())
     }
 
     /// Checks that a text is one condition and nothing else: it is put between

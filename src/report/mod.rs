@@ -13,7 +13,7 @@ mod statements;
 mod validation;
 
 pub use curation::{
-    Curation, CurationError, curation_batch, curation_page, draw_curation, load_curation,
+    Curation, CurationError, Extent, curation_batch, curation_page, draw_curation, load_curation,
 };
 pub use heat::{Heat, HeatCell, HeatError};
 pub use named::{NAMED, NamedQuery};

@@ -69,13 +69,26 @@ const PARTS: [(&str, &str); 6] = [
     ),
 ];
 
+/// How much is asked about a curation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What `draw_curation` shows: of runs and profiles only.
+    Summary,
+    /// All parts; calls and answers are read too.
+    Whole,
+}
+
 /// Reads a curation of the lake: the newest, or the one whose id begins with `id`.
 ///
 /// What it is compared with is the state of the lake that it was made from.
 ///
 /// # Errors
 /// If there is no such curation, or the state it was made from is gone.
-pub async fn load(lake: &Lake, id: Option<&str>) -> Result<Curation, CurationError> {
+pub async fn load(
+    lake: &Lake,
+    id: Option<&str>,
+    extent: Extent,
+) -> Result<Curation, CurationError> {
     let newest = Engine::open(lake, &At::Newest).await?;
     let found = find(&newest, id).await?;
     let (schema, kept) = newest
@@ -116,9 +129,11 @@ pub async fn load(lake: &Lake, id: Option<&str>) -> Result<Curation, CurationErr
         lines: lines(&engine, MEANS).await?,
         sql: MEANS,
     });
+    if extent == Extent::Summary {
+        return Ok(curation);
+    }
     for (title, sql) in PARTS {
-        let (schema, rows) = engine.query(sql).await?;
-        engine.name_rows("curation_part", &schema, rows)?;
+        engine.view("curation_part", sql).await?;
         curation.parts.push(Part {
             title,
             note: note(sql),

@@ -7,7 +7,7 @@ mod page;
 mod plot;
 mod text;
 
-pub use load::{CurationError, load as load_curation};
+pub use load::{CurationError, Extent, load as load_curation};
 pub use page::page as curation_page;
 pub use text::{batch as curation_batch, draw as draw_curation};
 
