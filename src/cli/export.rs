@@ -3,10 +3,10 @@
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 
 use super::printer::Printer;
+use super::whole::WholeFile;
 use super::{AtArgs, Global, Status};
 use crate::engine::Engine;
 use crate::lake::Lake;
@@ -43,20 +43,9 @@ pub(crate) async fn run(
         printer.say(&format!("{written} runs"));
         return Ok(Status::Done);
     };
-    // What is broken off must not stand under the name of a whole one.
-    let name = path
-        .file_name()
-        .with_context(|| format!("{}: no file name", path.display()))?;
-    let partial = path.with_file_name(format!("{}.partial", name.to_string_lossy()));
-    let said = || partial.display().to_string();
-    let mut out = BufWriter::new(std::fs::File::create(&partial).with_context(said)?);
+    let mut out = WholeFile::create(path)?;
     let written = write_runs(&engine, filter, &mut out).await?;
-    let file = out
-        .into_inner()
-        .map_err(std::io::IntoInnerError::into_error)
-        .with_context(said)?;
-    file.sync_all().with_context(said)?;
-    std::fs::rename(&partial, path).with_context(|| path.display().to_string())?;
+    out.finish()?;
     printer.say(&format!("{written} runs in {}", path.display()));
     Ok(Status::Done)
 }

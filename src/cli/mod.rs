@@ -2,12 +2,14 @@
 //!
 //! Data goes to standard output, talk to standard error. A closed pipe is success.
 
+mod augment;
 mod compact;
 mod curate;
 mod dual;
 mod estimate;
 mod export;
 mod functions;
+mod graph;
 mod import;
 mod learn;
 mod log;
@@ -26,6 +28,7 @@ mod slice;
 mod sql;
 mod vacuum;
 mod validate;
+mod whole;
 mod why;
 
 use std::path::PathBuf;
@@ -170,6 +173,8 @@ enum Command {
     Dual(dual::DualArgs),
     /// Make a world that differs on purpose: list the ways, or apply them to recorded runs
     Perturb(perturb::PerturbArgs),
+    /// Put rare failures of the real world into simulated trajectories
+    Augment(augment::AugmentArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// Make a page to look at or to mail
@@ -196,6 +201,8 @@ enum Command {
     Slice(slice::SliceArgs),
     /// Show a trajectory on both arms side by side
     Show(show::ShowArgs),
+    /// Use what was experienced: what led where, what worked, what mended a failure
+    Graph(graph::GraphArgs),
     /// Check the profiles against what happened to real agents
     Validate(validate::ValidateArgs),
 }
@@ -239,6 +246,7 @@ pub fn main() -> ExitCode {
             Command::SimulateBudget(args) => simulate_budget::run(args, global, &printer).await,
             Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Perturb(args) => perturb::run(args, &printer),
+            Command::Augment(args) => augment::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Report(args) => report::run(args, global, &printer).await,
             Command::Why(args) => why::run(args, global, &printer).await,
@@ -252,6 +260,7 @@ pub fn main() -> ExitCode {
             Command::Functions(args) => functions::run(args, &printer),
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
+            Command::Graph(args) => graph::run(args, global, &printer).await,
             Command::Validate(args) => validate::run(args, global, &printer).await,
         }
     });

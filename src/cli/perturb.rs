@@ -12,6 +12,7 @@ use fidelake_core::perturb::Perturbation;
 use super::printer::{BYTES, Meter, Printer};
 use super::{Status, UsageError};
 use crate::env::perturb::{PerturbError, Perturbations, Variant, Written, perturb_line};
+use crate::formats::unpacked;
 use crate::import::Progress as _;
 use crate::report::{OutputFormat, Screen, wrapped};
 
@@ -209,17 +210,7 @@ fn lines(
         inner: source,
         read: Arc::clone(read),
     };
-    let mut source = BufReader::with_capacity(1 << 20, counted);
-    // How it is packed is told by its first bytes and never by its name.
-    let decoded: Box<dyn Read> = match source.fill_buf()? {
-        [0x1F, 0x8B, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(source)),
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => {
-            let mut decoder = zstd::Decoder::with_buffer(source)?;
-            decoder.window_log_max(31)?;
-            Box::new(decoder)
-        }
-        _ => Box::new(source),
-    };
+    let decoded = unpacked(counted)?;
     Ok(BufReader::with_capacity(1 << 20, decoded))
 }
 

@@ -1,11 +1,13 @@
 //! `fidelake report`
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use super::printer::Printer;
+use super::whole::WholeFile;
 use super::{Global, Status};
 use crate::lake::Lake;
 use crate::report::{
@@ -63,7 +65,10 @@ pub(crate) async fn run(
 
 /// Writes the page and says where it is.
 pub(super) fn write(curation: &Curation, out: &Path, printer: &Printer) -> anyhow::Result<()> {
-    std::fs::write(out, curation_page(curation)).with_context(|| out.display().to_string())?;
+    let mut file = WholeFile::create(out)?;
+    file.write_all(curation_page(curation).as_bytes())
+        .with_context(|| out.display().to_string())?;
+    file.finish()?;
     printer.say(&format!("page: {}", out.display()));
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Read as people keep them: a JSON array, an object with a list of tasks, or JSON
 //! Lines; tau-bench, tau2-bench and BFCL tasks and fidelake's own runs among them.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use fidelake_core::json::Doc;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::error::{CurateError, CurateResult};
 use super::recipe::Recipe;
 use super::recipe_rules::Holdout;
+use crate::formats::unpacked;
 
 /// A task that must not be trained on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,11 +36,18 @@ fn place(recipe_path: &Path, file: &str) -> PathBuf {
     recipe_path.parent().unwrap_or(Path::new("")).join(file)
 }
 
+/// The text of a file, plain or compressed.
+fn read(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    unpacked(std::fs::File::open(file)?)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Reads every hold-out file of a recipe.
 pub(super) fn read_holdouts(recipe: &Recipe, path: &Path) -> CurateResult<Vec<HoldoutSet>> {
     let sets = recipe.rules.holdouts.iter().map(|part| {
         let file = place(path, &part.file);
-        let text = std::fs::read_to_string(&file).map_err(|e| match e.kind() {
+        let text = read(&file).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
                 let message = format!(
                     "there is no hold-out file {} (its path is taken from the recipe's folder)",

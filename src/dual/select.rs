@@ -1,7 +1,7 @@
 //! From the plan to the trajectories to run.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use fidelake_core::json::key::{Key, KeyHasher, call_key};
@@ -13,7 +13,7 @@ use super::plan::{Plan, Source};
 use super::rebind::{Recorded, bindings, value_of};
 use super::task::{Planned, Task};
 use crate::formats::run::Run;
-use crate::formats::{Context, Format, read_record};
+use crate::formats::{Context, Format, read_record, unpacked};
 use crate::lake::Lake;
 
 /// What a plan wants to run, and what was passed over.
@@ -54,16 +54,8 @@ fn from_file(plan: &Plan, path: &Path) -> DualResult<Selection> {
         ..Selection::default()
     };
     let io = |e| DualError::io(path, e);
-    let mut file = std::fs::File::open(path).map_err(io)?;
-    let mut first = [0; 4];
-    let got = file.read(&mut first).map_err(io)?;
-    let start = std::io::Cursor::new(first[..got].to_vec());
-    let whole = start.chain(file);
-    let decoded: Box<dyn Read> = match first {
-        [0x1F, 0x8B, ..] => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-        [0x28, 0xB5, 0x2F, 0xFD] => Box::new(zstd::Decoder::new(whole).map_err(io)?),
-        _ => Box::new(whole),
-    };
+    let file = std::fs::File::open(path).map_err(io)?;
+    let decoded = unpacked(file).map_err(io)?;
     let mut seen = HashSet::new();
     for (number, line) in BufReader::new(decoded).lines().enumerate() {
         let line = line.map_err(io)?;

@@ -48,24 +48,24 @@ pub struct ReplayRow {
     pub budget: f64,
     /// Mean real calls spent.
     pub calls: f64,
-    /// Mean absolute error of a region's fidelity.
-    pub error: f64,
+    /// Mean absolute error of a region's fidelity; like the others unknown if no replay knew any.
+    pub error: Option<f64>,
     /// 95 % of the errors are below.
-    pub error_95: f64,
+    pub error_95: Option<f64>,
     /// Mean half-width of regions with an interval.
-    pub half_width: f64,
+    pub half_width: Option<f64>,
     /// Share of regions' intervals that hold the truth.
-    pub coverage: f64,
+    pub coverage: Option<f64>,
     /// Mean error of regions in Monte-Carlo errors.
-    pub bias: f64,
+    pub bias: Option<f64>,
     /// Share of regions of which nothing was bought.
     pub unknown: f64,
     /// Mean absolute error of the pool's fidelity.
-    pub overall_error: f64,
+    pub overall_error: Option<f64>,
     /// Mean half-width of the pool's interval.
-    pub overall_half_width: f64,
+    pub overall_half_width: Option<f64>,
     /// Share of the pool's intervals that hold the truth.
-    pub overall_coverage: f64,
+    pub overall_coverage: Option<f64>,
     /// Replays that spent more than the budget.
     pub broken: u64,
 }
@@ -308,17 +308,25 @@ fn row(
         .flat_map(|r| &r.regions)
         .filter(|c| c.pool >= least)
         .collect();
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let mean = |values: &[f64]| {
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
     let width = |cell: &Cell| cell.interval.map(|(low, high)| (high - low) / 2.0);
-    let covered =
-        |held: Vec<bool>| held.iter().filter(|h| **h).count() as f64 / held.len().max(1) as f64;
+    let covered = |cells: &[&Cell]| {
+        let held: Vec<f64> = cells
+            .iter()
+            .filter_map(|c| holds(c))
+            .map(|held| f64::from(u8::from(held)))
+            .collect();
+        mean(&held)
+    };
     let miss = |cell: &Cell| cell.mean.map(|mean| mean - cell.truth);
     let mut errors: Vec<f64> = cells.iter().filter_map(|c| miss(c)).map(f64::abs).collect();
     errors.sort_by(f64::total_cmp);
     // One mean error per replay: its regions share a budget.
     let means: Vec<f64> = replays
         .iter()
-        .map(|r| {
+        .filter_map(|r| {
             let own: Vec<f64> = r
                 .regions
                 .iter()
@@ -328,25 +336,26 @@ fn row(
             mean(&own)
         })
         .collect();
-    let centre = mean(&means);
-    let scatter = (means.iter().map(|m| (m - centre).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
+    let known = means.len() as f64;
+    let bias = mean(&means).filter(|_| known > 1.0).map(|centre| {
+        let squares = means.iter().map(|m| (m - centre).powi(2)).sum::<f64>();
+        let scatter = (squares / (known - 1.0) / known).sqrt();
+        if scatter > 1e-12 {
+            centre / scatter
+        } else {
+            0.0
+        }
+    });
     let overall: Vec<&Cell> = replays.iter().map(|r| &r.overall).collect();
     ReplayRow {
         method,
         budget: share,
         calls: replays.iter().map(|r| r.cost as f64).sum::<f64>() / n,
         error: mean(&errors),
-        error_95: errors
-            .get(errors.len() * 95 / 100)
-            .copied()
-            .unwrap_or_default(),
+        error_95: errors.get(errors.len() * 95 / 100).copied(),
         half_width: mean(&cells.iter().filter_map(|c| width(c)).collect::<Vec<_>>()),
-        coverage: covered(cells.iter().filter_map(|c| holds(c)).collect()),
-        bias: if scatter > 1e-12 {
-            centre / scatter
-        } else {
-            0.0
-        },
+        coverage: covered(&cells),
+        bias,
         unknown: cells.iter().filter(|c| c.mean.is_none()).count() as f64
             / cells.len().max(1) as f64,
         overall_error: mean(
@@ -357,7 +366,7 @@ fn row(
                 .collect::<Vec<_>>(),
         ),
         overall_half_width: mean(&overall.iter().filter_map(|c| width(c)).collect::<Vec<_>>()),
-        overall_coverage: covered(overall.iter().filter_map(|c| holds(c)).collect()),
+        overall_coverage: covered(&overall),
         broken: replays.iter().filter(|r| r.cost as f64 > budget).count() as u64,
     }
 }

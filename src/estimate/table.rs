@@ -132,19 +132,15 @@ pub fn replay_batch(
         numbers("budget_percent", rows, None, |r| Some(r.budget)),
         texts("method", rows, |r| Some(r.method.to_owned())),
         numbers("real_calls", rows, places.map(|_| 0), |r| Some(r.calls)),
-        numbers("error", rows, places, |r| Some(r.error)),
-        numbers("error_95", rows, places, |r| Some(r.error_95)),
-        numbers("half_width", rows, places, |r| Some(r.half_width)),
-        numbers("coverage", rows, places, |r| Some(r.coverage)),
-        numbers("bias", rows, places.map(|_| 1), |r| Some(r.bias)),
+        numbers("error", rows, places, |r| r.error),
+        numbers("error_95", rows, places, |r| r.error_95),
+        numbers("half_width", rows, places, |r| r.half_width),
+        numbers("coverage", rows, places, |r| r.coverage),
+        numbers("bias", rows, places.map(|_| 1), |r| r.bias),
         numbers("unknown", rows, places, |r| Some(r.unknown)),
-        numbers("overall_error", rows, places, |r| Some(r.overall_error)),
-        numbers("overall_half_width", rows, places, |r| {
-            Some(r.overall_half_width)
-        }),
-        numbers("overall_coverage", rows, places, |r| {
-            Some(r.overall_coverage)
-        }),
+        numbers("overall_error", rows, places, |r| r.overall_error),
+        numbers("overall_half_width", rows, places, |r| r.overall_half_width),
+        numbers("overall_coverage", rows, places, |r| r.overall_coverage),
         counts("cap_broken", rows, |r| r.broken),
     ])
 }

@@ -7,6 +7,7 @@ pub(crate) mod mcp_wire;
 mod native;
 mod object;
 mod openai;
+mod packed;
 pub(crate) mod reject;
 pub(crate) mod run;
 mod tau;
@@ -21,6 +22,7 @@ use fidelake_core::model::Arm;
 pub(crate) use detect::{Detected, detect};
 pub(crate) use native::CALL_KEYS;
 pub(crate) use object::Object;
+pub(crate) use packed::unpacked;
 use reject::Reject;
 use run::Run;
 

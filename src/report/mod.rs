@@ -22,7 +22,7 @@ pub use pair::{
     Call, Limits, Pair, PairError, Profile, Run, Step, batch as pair_batch, draw as draw_pair,
     load as load_pair,
 };
-pub use runs::{ExportError, write_runs};
+pub use runs::{ExportError, run_lines, write_runs};
 pub use screen::{Ink, Screen, fit, padded, safe, safe_lines, wrapped};
 pub use slice::{Cell, Dimension, Slice, SliceError, Sliced};
 pub use statements::{Statements, statements};

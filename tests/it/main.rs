@@ -16,6 +16,7 @@ mod curation_report;
 mod decision;
 mod dual;
 mod environments;
+mod experience;
 mod export;
 #[cfg(feature = "failpoints")]
 mod failpoints;

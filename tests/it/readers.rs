@@ -9,7 +9,7 @@ use crate::generate;
 use crate::support::{Place, Ran, json_lines, query_at, sample, shared, skipped, tables, text};
 
 /// A Python with DuckDB and deltalake, as `tools/python-env.sh` makes it.
-fn python() -> Option<PathBuf> {
+pub(crate) fn python() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("FIDELAKE_TEST_PYTHON") {
         return Some(path.into());
     }

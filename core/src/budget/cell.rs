@@ -376,6 +376,9 @@ impl Running {
     }
 }
 
+/// With fewer draws than so many the spread of a region is a guess.
+const SPARSE: usize = 5;
+
 fn finish(cells: &[Running], slopes: Slopes, alpha: f64, few: usize) -> Estimates {
     let all = cells
         .iter()
@@ -385,6 +388,8 @@ fn finish(cells: &[Running], slopes: Slopes, alpha: f64, few: usize) -> Estimate
     let regions: Vec<Estimate> = cells.iter().map(|cell| of_cell(cell, alpha, few)).collect();
     let pool: f64 = cells.iter().map(|cell| cell.pool).sum();
     let (mut mean, mut variance, mut fourth) = (Some(0.0), 0.0, 0.0);
+    // How far the regions with few draws may be below and above what they seem.
+    let (mut below, mut above) = (0.0, 0.0);
     // A ratio of sums: where gaps are undefined a region counts for less.
     let bases: f64 = cells
         .iter()
@@ -396,6 +401,15 @@ fn finish(cells: &[Running], slopes: Slopes, alpha: f64, few: usize) -> Estimate
         }
         let share = cell.pool / pool * cell.mean_base() / bases;
         mean = mean.and_then(|sum| Some(sum + share * region.mean?));
+        if cell.left >= 0.5
+            && region.drawn < SPARSE
+            && let (Some((low, high)), Some(own)) = (region.interval, region.mean)
+        {
+            // Its own interval holds without a spread; added up, such intervals hold together.
+            below += share * (own - low).max(0.0);
+            above += share * (high - own).max(0.0);
+            continue;
+        }
         // A region without a gap so far is not one without variance.
         let (sum, df) = cell.squares();
         let spread = (sum + 2.0 * usual) / (df + 2.0);
@@ -429,7 +443,8 @@ fn finish(cells: &[Running], slopes: Slopes, alpha: f64, few: usize) -> Estimate
             },
         )),
         (Some(mean), Some(se)) => {
-            student_quantile(1.0 - alpha / 2.0, freedom).map(|t| cut(mean - t * se, mean + t * se))
+            let t = student_quantile(1.0 - alpha / 2.0, freedom);
+            t.map(|t| cut(mean - t * se - below, mean + t * se + above))
         }
         _ => None,
     };

@@ -1,25 +1,7 @@
 //! Exact intervals of a rate: how many of a finite pool have a property, when some
 //! of it were drawn without replacement.
 
-use super::student::ln_gamma;
-
-fn ln_choose(n: f64, k: f64) -> f64 {
-    ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0)
-}
-
-/// P(at most `seen` of `drawn`) when `marked` of `pool` have the property.
-fn at_most(seen: usize, drawn: usize, marked: usize, pool: usize) -> f64 {
-    let (n, m, all) = (drawn as f64, marked as f64, pool as f64);
-    let least = (drawn + marked).saturating_sub(pool);
-    let whole = ln_choose(all, n);
-    (least..=seen.min(drawn).min(marked))
-        .map(|k| {
-            let k = k as f64;
-            (ln_choose(m, k) + ln_choose(all - m, n - k) - whole).exp()
-        })
-        .sum::<f64>()
-        .min(1.0)
-}
+use super::hypergeometric::at_most;
 
 /// The exact two-sided interval of the share of `pool` that has a property, `seen` of
 /// `drawn` of it having it, drawn evenly without replacement: the shares that neither

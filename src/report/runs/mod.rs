@@ -50,6 +50,20 @@ pub async fn write_runs(
     filter: Option<&str>,
     out: &mut impl Write,
 ) -> Result<u64, ExportError> {
+    let written = run_lines(engine, filter, &mut |_, line| writeln!(out, "{line}")).await?;
+    out.flush()?;
+    Ok(written)
+}
+
+/// Hands out the runs that meet a condition, each with its id; how many there were.
+///
+/// # Errors
+/// As [`write_runs`], and if `take` fails.
+pub async fn run_lines(
+    engine: &Engine,
+    filter: Option<&str>,
+    take: &mut (dyn FnMut(&str, String) -> std::io::Result<()> + Send),
+) -> Result<u64, ExportError> {
     if let Some(filter) = filter {
         engine.condition(filter)?;
     }
@@ -63,17 +77,16 @@ pub async fn write_runs(
             end += 1;
         }
         let (range, after) = left.split_at(end);
-        written += write_range(engine, range, out).await?;
+        written += lines_of_range(engine, range, take).await?;
         left = after;
     }
-    out.flush()?;
     Ok(written)
 }
 
-async fn write_range(
+async fn lines_of_range(
     engine: &Engine,
     range: &[Row],
-    out: &mut impl Write,
+    take: &mut (dyn FnMut(&str, String) -> std::io::Result<()> + Send),
 ) -> Result<u64, ExportError> {
     let (from, to) = (key(range.first()), key(range.last()));
     let ids: StringArray = range.iter().map(|row| row.get("run_id")).collect();
@@ -104,7 +117,7 @@ async fn write_range(
         part.catalog = run
             .get("catalog_hash")
             .and_then(|hash| catalogs.get(hash).cloned());
-        writeln!(out, "{}", line(run, part))?;
+        take(run.get("run_id").unwrap_or_default(), line(run, part))?;
     }
     Ok(runs.len() as u64)
 }
