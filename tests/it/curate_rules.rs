@@ -364,6 +364,12 @@ fn licences_and_hold_out_tasks_stay_out() {
     let by_id = explained(&place, &holdout("match = [\"task_id\"]\n"));
     assert_eq!(rule(&by_id, "[[holdout]]"), (5, 4));
     assert_eq!(by_id["holdouts"][0]["tasks"], 3);
+    // Compressed, whatever its name.
+    let packed = zstd::encode_all(held.to_string().as_bytes(), 1).unwrap();
+    place.write("held/tasks.json", packed);
+    let again = explained(&place, &holdout("match = [\"task_id\"]\n"));
+    assert_eq!(rule(&again, "[[holdout]]"), (5, 4));
+    place.write("held/tasks.json", held.to_string());
     let elsewhere = explained(&place, &holdout("environment = \"airline\"\n"));
     assert_eq!(rule(&elsewhere, "[[holdout]]"), (5, 5));
     place.write("r.toml", holdout("similarity = 1.0\n"));

@@ -9,12 +9,14 @@
 
 mod allocate;
 mod cell;
+mod finish;
 mod fit;
 mod frame;
 mod pool;
 mod ppi;
 mod replay;
 mod rivals;
+mod running;
 mod target;
 
 pub use allocate::{Objective, Outlook, Request, allocate, half_width, outlooks};
