@@ -1,4 +1,4 @@
--- How far each call of a row can be believed, in the order of the rows. Reads: $from, $environments,
+-- How far each call of a row can be believed, in the order of the rows. Reads: $environments,
 -- curation_list(place, environment, trajectory_id, ...).
 SELECT
     l.place, g.turn, g."index", g.cause,
@@ -6,5 +6,5 @@ SELECT
     g.outcome_raw, g.outcome_reliability, g.state_raw, g.state_reliability
 FROM curation_list AS l
 JOIN call_gaps_now AS g ON g.environment = l.environment AND g.trajectory_id = l.trajectory_id
-WHERE g.environment IN ($environments) AND g.side <> 'real_only' AND l.place >= $from
+WHERE g.environment IN ($environments) AND g.side <> 'real_only'
 ORDER BY l.place, g.turn, g."index", g.slot

@@ -30,3 +30,4 @@ FROM call_gaps_now AS g
 JOIN tasks AS t ON t.environment = g.environment AND t.trajectory_id = g.trajectory_id
 WHERE g.cause <> 'state' AND g.side <> 'real_only' AND g.api IS NOT NULL
 GROUP BY 1, 2, 3, 4
+ORDER BY 1, 2, 3, 4  -- sums of regions are added up in this order

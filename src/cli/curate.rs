@@ -7,12 +7,12 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray}
 use clap::Args;
 
 use super::printer::{ITEMS, Meter, Printer};
-use super::{AtArgs, Global, Status};
+use super::{AtArgs, Global, Status, UsageError};
 use crate::curate::{
     Explanation, Format, Options, Report, RuleLine, Verified, curate, explain, verify,
 };
 use crate::lake::Lake;
-use crate::report::{Extent, OutputFormat, draw_curation, load_curation};
+use crate::report::{Extent, OutputFormat, draw_curation, load_curation, safe};
 
 /// Make training shards with fidelity weights.
 ///
@@ -59,8 +59,12 @@ pub(crate) async fn run(
         anyhow::bail!("name a recipe");
     };
     let out = args.out.clone().unwrap_or_default();
+    // The folder that is replaced may be the one in which paths are looked for.
+    let lake = std::path::absolute(&global.lake)?;
+    let page = args.report.as_deref().map(|page| place_of_page(page, &out));
+    let page = page.transpose()?;
     let options = Options {
-        lake: global.lake.clone(),
+        lake: lake.clone(),
         at: args.at.resolve()?,
         recipe: recipe.clone(),
         output: out.clone(),
@@ -82,7 +86,7 @@ pub(crate) async fn run(
     meter.finish();
     let report = report?;
     if printer.format() == OutputFormat::Table || args.report.is_some() {
-        let lake = Lake::open(&global.lake)?;
+        let lake = Lake::open(&lake)?;
         let extent = match &args.report {
             Some(_) => Extent::Whole,
             None => Extent::Summary,
@@ -91,13 +95,33 @@ pub(crate) async fn run(
         if printer.format() == OutputFormat::Table {
             printer.data(&format!("{}\n", draw_curation(&curation)))?;
         }
-        if let Some(page) = &args.report {
+        if let Some(page) = &page {
             super::report::write(&curation, page, printer)?;
         }
     }
     print(&report, &out, printer)?;
     talk(&report, &out, printer);
     Ok(Status::Done)
+}
+
+/// Where the page goes, looked at before the work and not behind it.
+fn place_of_page(page: &Path, out: &Path) -> anyhow::Result<PathBuf> {
+    let (page, out) = (std::path::absolute(page)?, std::path::absolute(out)?);
+    if page.starts_with(&out) {
+        return Err(UsageError(format!(
+            "--report {}: the folder of the shards holds what its manifest names and nothing else; put the page beside it",
+            page.display()
+        ))
+        .into());
+    }
+    if !page.parent().is_some_and(Path::is_dir) || page.is_dir() {
+        return Err(UsageError(format!(
+            "--report {}: that is no file in a folder that is there",
+            page.display()
+        ))
+        .into());
+    }
+    Ok(page)
 }
 
 async fn check(
@@ -137,14 +161,20 @@ fn verified_table(verified: &Verified) -> String {
         "not made again (--again does)"
     };
     let mut lines = vec![
-        format!("{:<17}{}", "curation", verified.curation_id),
+        format!("{:<17}{}", "curation", safe(&verified.curation_id)),
         format!("{:<17}{}", "lake version", verified.lake_version),
         format!("{:<17}{}", "rows", verified.rows),
         format!("{:<17}{}", "files compared", verified.files),
         format!("{:<17}{made}", "shards"),
         format!("{:<17}{}", "differences", verified.differences.len()),
     ];
-    lines.extend(verified.differences.iter().map(|line| format!("  {line}")));
+    // The manifest may be anybody's.
+    lines.extend(
+        verified
+            .differences
+            .iter()
+            .map(|line| format!("  {}", safe(line))),
+    );
     lines.join("\n")
 }
 
@@ -324,6 +354,12 @@ fn talk_rules(report: &Report, printer: &Printer) {
         if left_out > 0 && CHOOSING.iter().any(|name| line.rule.starts_with(name)) {
             printer.say(&format!("{left_out} runs were left out by {}", line.rule));
         }
+        if ["checks nothing", "check nothing"]
+            .iter()
+            .any(|words| line.note.contains(words))
+        {
+            printer.say(&format!("{}: {}", line.rule, line.note));
+        }
     }
     for warning in &report.warnings {
         printer.say(warning);
@@ -360,16 +396,25 @@ fn next(report: &Report, out: &Path) -> String {
         out.to_owned()
     };
     match format {
-        Format::Parquet => format!(
-            "next: python -c \"import datasets; print(datasets.load_dataset('parquet', data_files='{}', split='train'))\"",
-            folder.join("data").join("*.parquet").display()
-        ),
+        // The folder's card names the files of each part.
+        Format::Parquet => {
+            let python = format!(
+                "import datasets; print(datasets.load_dataset({}))",
+                serde_json::Value::from(folder.display().to_string())
+            );
+            format!("next: python -c {}", shell_word(&python))
+        }
         _ => format!(
             "next: {} and docs/trainers.md say how {} reads them",
             folder.join("README.md").display(),
             format.name()
         ),
     }
+}
+
+/// A word of a shell, whatever is in it.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn one_row(report: &Report) -> anyhow::Result<RecordBatch> {

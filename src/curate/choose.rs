@@ -9,10 +9,10 @@ use fidelake_core::stats::Chance;
 
 use super::error::{CurateError, CurateResult};
 use super::holdout::HoldoutSet;
-use super::leak::leaks;
+use super::leak::{MIN_CALLS, can_be_found, leaks};
 use super::ledger::Ledger;
 use super::recipe::Recipe;
-use super::recipe_rules::{DiversityBy, Duplicates, Quota, Rules};
+use super::recipe_rules::{DiversityBy, Duplicates, Holdout, Quota, Rules};
 use super::select::{Candidate, OF_CALLS};
 use super::sequence::{Sequences, edges};
 use super::split::Split;
@@ -46,11 +46,45 @@ pub(super) async fn permitted(
         let sequences = Sequences::read(engine, &candidates).await?;
         let why = leaks(engine, recipe, sets, &candidates, &sequences).await?;
         let tasks: usize = sets.iter().map(|set| set.entries.len()).sum();
-        let note = format!("{tasks} tasks in {} hold-out files", sets.len());
+        let mut note = format!("{tasks} tasks in {} hold-out files", sets.len());
+        for idle in recipe
+            .rules
+            .holdouts
+            .iter()
+            .zip(sets)
+            .filter_map(|(part, set)| idle(part, set, &candidates))
+        {
+            note.push_str("; ");
+            note.push_str(&idle);
+        }
         candidates = ledger.keep(candidates, "[[holdout]]", note, &|at| why[at].clone());
         some(&candidates, "every run is a task of a hold-out file")?;
     }
     Ok(candidates)
+}
+
+/// Why a hold-out set, or a part of it, finds nothing whatever the runs are.
+fn idle(part: &Holdout, set: &HoldoutSet, candidates: &[Candidate]) -> Option<String> {
+    if let Some(name) = &part.environment
+        && !candidates.iter().any(|run| *run.environment == **name)
+    {
+        return Some(format!(
+            "{} checks nothing: no run is of environment {name:?}",
+            part.name
+        ));
+    }
+    let blind = set
+        .entries
+        .iter()
+        .filter(|entry| !can_be_found(entry, &part.by))
+        .count();
+    (blind > 0).then(|| {
+        format!(
+            "{} checks nothing for {blind} of its {} records: they have none of what `match` names, or fewer than {MIN_CALLS} calls",
+            part.name,
+            set.entries.len()
+        )
+    })
 }
 
 /// Near duplicates, quotas, diversity, splits.
@@ -251,12 +285,19 @@ fn within(
             .or(share)
     };
     let mut used: HashMap<String, u64> = HashMap::new();
+    let mut seen: HashSet<String> = HashSet::new();
     let mut why: Vec<Option<String>> = vec![None; candidates.len()];
     for unit in units(recipe, &rule, &candidates) {
         let mut wants: BTreeMap<String, u64> = BTreeMap::new();
         unit.iter()
             .flat_map(|at| values(*at))
             .for_each(|value| *wants.entry(value).or_default() += 1);
+        seen.extend(
+            wants
+                .keys()
+                .filter(|value| quota.values.contains_key(*value))
+                .cloned(),
+        );
         let over = wants.iter().find_map(|(value, more)| {
             let cap = cap(value)?;
             (used.get(value).copied().unwrap_or_default() + more > cap).then_some((value, cap))
@@ -275,7 +316,20 @@ fn within(
         }
     }
     sequences.keep(&why.iter().map(Option::is_none).collect::<Vec<_>>());
-    let kept = ledger.keep(candidates, &rule, "", &|at| why[at].clone());
+    let strange: Vec<&str> = quota
+        .values
+        .keys()
+        .filter(|value| !seen.contains(value.as_str()))
+        .map(String::as_str)
+        .collect();
+    let note = match strange.is_empty() {
+        true => String::new(),
+        false => format!(
+            "its caps check nothing for what no run has: {}",
+            strange.join(", ")
+        ),
+    };
+    let kept = ledger.keep(candidates, &rule, note, &|at| why[at].clone());
     some(&kept, &format!("{rule} left out every run"))?;
     Ok(kept)
 }

@@ -26,6 +26,9 @@ pub enum CurateError {
     /// Something stands where the shards should go.
     #[error("{} is not empty: give --out a new or an empty folder", .0.display())]
     NotEmpty(PathBuf),
+    /// It is a symbolic link.
+    #[error("{} is a symbolic link: give --out the folder itself, new or empty", .0.display())]
+    Link(PathBuf),
     /// It is a file.
     #[error("{} is a file: give --out a new or an empty folder", .0.display())]
     NotAFolder(PathBuf),

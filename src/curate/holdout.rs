@@ -39,6 +39,10 @@ fn place(recipe_path: &Path, file: &str) -> PathBuf {
 /// The text of a file, plain or compressed.
 fn read(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
+    // A pipe would wait for whoever writes it, and be empty for the next command.
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(std::io::Error::other("a hold-out set is a file"));
+    }
     unpacked(std::fs::File::open(file)?)?.read_to_string(&mut text)?;
     Ok(text)
 }
@@ -124,7 +128,12 @@ fn lines(text: &str, whole: &serde_json::Error) -> Result<Vec<Value>, Broken> {
             Ok(value) => values.push(value),
             // An array or object over several lines: its own place is the right one.
             Err(_) if at == 0 => return Err((whole.line(), format!("not JSON: {whole}"))),
-            Err(e) => return Err((at + 1, format!("not JSON: {e}"))),
+            Err(e) => {
+                // The parser counts lines within the line.
+                let text = e.to_string();
+                let text = text.replace(&format!("line {} column", e.line()), "column");
+                return Err((at + 1, format!("not JSON: {text}")));
+            }
         }
     }
     Ok(values)
@@ -136,7 +145,7 @@ fn entry(value: &Value) -> Entry {
     let id = ["task_id", "id", "question_id"]
         .iter()
         .find_map(|key| match &value[*key] {
-            Value::String(text) => Some(text.clone()),
+            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         });

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::CurateResult;
-use super::holdout::HoldoutSet;
+use super::holdout::{Entry, HoldoutSet};
 use super::read::{longs, stream_in, text, texts};
 use super::recipe::Recipe;
 use super::recipe_rules::{Holdout, LeakBy};
@@ -15,7 +15,16 @@ use crate::engine::Engine;
 const WORDS: usize = 5;
 
 /// Fewer calls than this say nothing.
-const MIN_CALLS: usize = 2;
+pub(super) const MIN_CALLS: usize = 2;
+
+/// Whether a record has anything by which a run could be known.
+pub(super) fn can_be_found(entry: &Entry, by: &[LeakBy]) -> bool {
+    by.iter().any(|way| match way {
+        LeakBy::TaskId => entry.id.is_some(),
+        LeakBy::Task => entry.text.is_some(),
+        LeakBy::Calls => entry.calls.len() >= MIN_CALLS,
+    })
+}
 
 /// Why each candidate leaks, if it does.
 pub(super) async fn leaks(

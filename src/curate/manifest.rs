@@ -206,7 +206,10 @@ pub(super) fn card(recipe: &Recipe, manifest: &Manifest, format: Option<Format>)
         yaml(name),
         yaml(license),
         size_category(counts.rows),
-        format.map_or_else(String::new, |format| configs(manifest, format)),
+        match format {
+            Some(format) => configs(manifest, format),
+            None => all_configs(manifest, &recipe.output.formats),
+        },
     );
     let _ = write!(
         out,
@@ -290,15 +293,44 @@ fn configs(manifest: &Manifest, format: Format) -> String {
     if format.container() == Container::Mds {
         return String::new();
     }
-    let mut out =
-        String::from("configs:\n- config_name: default\n  default: true\n  data_files:\n");
+    format!(
+        "configs:\n{}",
+        config(manifest, format, "default", "", true)
+    )
+}
+
+/// A folder of folders: a configuration for each that the hub's reader can read, the first
+/// of them the one that is loaded where none is named.
+fn all_configs(manifest: &Manifest, formats: &[Format]) -> String {
+    let readable = formats
+        .iter()
+        .filter(|format| format.container() != Container::Mds);
+    let list: Vec<String> = readable
+        .enumerate()
+        .map(|(at, format)| {
+            let folder = format!("{}/", format.name());
+            config(manifest, *format, format.name(), &folder, at == 0)
+        })
+        .collect();
+    match list.is_empty() {
+        true => String::new(),
+        false => format!("configs:\n{}", list.concat()),
+    }
+}
+
+fn config(manifest: &Manifest, format: Format, name: &str, folder: &str, first: bool) -> String {
+    let default = if first { "  default: true\n" } else { "" };
+    let mut out = format!("- config_name: {name}\n{default}  data_files:\n");
     let files = manifest.files.iter().filter(|f| f.format == format.name());
     let mut splits: Vec<&str> = files.map(|f| f.split.as_str()).collect();
     splits.dedup();
     for split in splits {
         let path = format.path(split, 0, 1);
         let ending = path.split_once('.').map_or("", |(_, ending)| ending);
-        let _ = writeln!(out, "  - split: {split}\n    path: data/{split}-*.{ending}");
+        let _ = writeln!(
+            out,
+            "  - split: {split}\n    path: {folder}data/{split}-*.{ending}"
+        );
     }
     out
 }

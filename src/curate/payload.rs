@@ -5,7 +5,8 @@
 //! the engine does on disk where it does not fit; then three ordered streams are
 //! read side by side, one run at a time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, Int32Array, Int64Array, StringArray};
@@ -60,8 +61,23 @@ struct RunRow {
     gold: Option<String>,
 }
 
+/// Rows whose payloads are joined at once: what is held of the list, and of the joins with it,
+/// does not grow with the number of rows.
+const WINDOW: usize = 1 << 17;
+
 /// The payloads of the rows from a given one on, in order.
 pub(super) struct Payloads {
+    engine: Engine,
+    rows: Arc<Vec<Row>>,
+    window: Window,
+    /// The first row behind the window.
+    end: usize,
+    tools: HashMap<String, Arc<str>>,
+    none: Arc<str>,
+}
+
+/// The payloads of some rows in a row.
+struct Window {
     runs: Ordered<RunRow>,
     messages: Ordered<MessageRow>,
     calls: Ordered<CallRow>,
@@ -69,8 +85,6 @@ pub(super) struct Payloads {
     /// Answers of the real arm, of repaired rows.
     repairs: Ordered<ObservationRow>,
     gaps: Ordered<CallGap>,
-    tools: HashMap<String, Arc<str>>,
-    none: Arc<str>,
 }
 
 impl Payloads {
@@ -78,45 +92,133 @@ impl Payloads {
     /// schemas of all rows.
     pub(super) async fn open(
         engine: &Engine,
-        rows: &[Row],
+        rows: &Arc<Vec<Row>>,
         from: usize,
         mask: Mode,
         totals: &mut Totals,
     ) -> CurateResult<Self> {
-        let place = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
-        let text_of = |value: fn(&Row) -> &str| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
+        let wanted = catalogs(engine, rows).await?;
+        let mut tools = tools(engine, &wanted, &mut totals.chats.sanitised).await?;
+        for list in tools.values_mut() {
+            if let Some(masked) = mask_json(list, mask, &mut totals.masked) {
+                *list = masked.into();
+            }
+        }
+        let end = rows.len().min(from + WINDOW);
+        Ok(Self {
+            window: Window::open(engine, rows, from..end).await?,
+            engine: engine.clone(),
+            rows: Arc::clone(rows),
+            end,
+            tools,
+            none: "[]".into(),
+        })
+    }
+
+    /// The payload of the row at `place`, which must grow from call to call.
+    pub(super) async fn take(&mut self, place: usize) -> CurateResult<Raw> {
+        if place >= self.end {
+            self.end = self.rows.len().min(place + WINDOW);
+            self.window = Window::open(&self.engine, &self.rows, place..self.end).await?;
+        }
+        let window = &mut self.window;
+        let at = i64::try_from(place).unwrap_or(i64::MAX);
+        let run = window.runs.take(at).await?.pop().unwrap_or_default();
+        let mut parts = Parts {
+            task: run.task,
+            messages: window.messages.take(at).await?,
+            calls: window.calls.take(at).await?,
+            observations: window.observations.take(at).await?,
+            repaired: false,
         };
-        let real = rows
-            .iter()
-            .map(|r| r.run.repair.as_ref().map(|r| &r.real_run));
-        let list = RecordBatch::try_from_iter_with_nullable([
-            ("run_id", text_of(|r| &r.run.run_id), false),
-            ("environment", text_of(|r| &r.run.environment), false),
-            ("trajectory_id", text_of(|r| &r.run.trajectory_id), false),
-            (
-                "real_run",
-                Arc::new(real.collect::<StringArray>()) as ArrayRef,
-                true,
-            ),
-            (
-                "place",
-                Arc::new(Int64Array::from_iter_values((0..rows.len()).map(place))) as ArrayRef,
-                false,
-            ),
-        ])?;
-        let context = sorted(engine, "curation_list", list)?;
-        let mut environments: Vec<&str> = rows.iter().map(|r| &*r.run.environment).collect();
+        let real = window.repairs.take(at).await?;
+        let mut gaps = window.gaps.take(at).await?;
+        if !real.is_empty() {
+            // These answers are the real world's: they have no gap.
+            parts.observations = real;
+            parts.repaired = true;
+            gaps.clear();
+        }
+        let tools = run.catalog.and_then(|hash| self.tools.get(&hash));
+        Ok(Raw {
+            place,
+            parts,
+            tools: Arc::clone(tools.unwrap_or(&self.none)),
+            gold: run.gold,
+            gaps,
+        })
+    }
+}
+
+/// The list of some rows: who they are, and their places among all.
+fn list(rows: &[Row], at: Range<usize>) -> CurateResult<RecordBatch> {
+    let place = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
+    let own = rows.get(at.clone()).unwrap_or_default();
+    let text_of = |value: fn(&Row) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(own.iter().map(value)))
+    };
+    let real = own
+        .iter()
+        .map(|r| r.run.repair.as_ref().map(|r| &r.real_run));
+    Ok(RecordBatch::try_from_iter_with_nullable([
+        ("run_id", text_of(|r| &r.run.run_id), false),
+        ("environment", text_of(|r| &r.run.environment), false),
+        ("trajectory_id", text_of(|r| &r.run.trajectory_id), false),
+        (
+            "real_run",
+            Arc::new(real.collect::<StringArray>()) as ArrayRef,
+            true,
+        ),
+        (
+            "place",
+            Arc::new(Int64Array::from_iter_values(at.map(place))) as ArrayRef,
+            false,
+        ),
+    ])?)
+}
+
+/// Windows over so many rows.
+fn windows(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows)
+        .step_by(WINDOW)
+        .map(move |from| from..rows.min(from + WINDOW))
+}
+
+/// The catalogs that were offered in any of the rows.
+async fn catalogs(engine: &Engine, rows: &[Row]) -> CurateResult<BTreeSet<String>> {
+    const SQL: &str = "SELECT DISTINCT r.catalog_hash FROM curation_list AS l JOIN runs AS r \
+                       ON r.run_id = l.run_id WHERE r.catalog_hash IS NOT NULL";
+    let mut found = BTreeSet::new();
+    for at in windows(rows.len()) {
+        let context = sorted(engine, "curation_list", list(rows, at)?)?;
+        let mut batches = stream_in(&context, SQL).await?;
+        while let Some(batch) = batches.next().await? {
+            let hashes = texts(&batch, "catalog_hash")?;
+            found.extend(hashes.iter().flatten().map(str::to_owned));
+        }
+    }
+    Ok(found)
+}
+
+impl Window {
+    async fn open(engine: &Engine, rows: &[Row], at: Range<usize>) -> CurateResult<Self> {
+        let own = rows.get(at.clone()).unwrap_or_default();
+        let mut environments: Vec<&str> = own.iter().map(|r| &*r.run.environment).collect();
         environments.dedup();
         environments.sort_unstable();
         environments.dedup();
         let environments: Vec<String> = environments.into_iter().map(quoted).collect();
-        let environments = environments.join(", ");
+        let environments = match environments.is_empty() {
+            // No row, no environment: nothing is equal to null.
+            true => "NULL".to_owned(),
+            false => environments.join(", "),
+        };
+        let context = sorted(engine, "curation_list", list(rows, at)?)?;
         let ordered = |columns: &str, table: &str, run: &str, order: &str| {
             format!(
                 "SELECT l.place, {columns} FROM curation_list AS l JOIN {table} AS t \
                  ON t.run_id = l.{run} WHERE t.environment IN ({environments}) \
-                 AND l.place >= {from} ORDER BY l.place{order}"
+                 ORDER BY l.place{order}"
             )
         };
         let calls = ", t.turn, t.\"index\"";
@@ -137,53 +239,14 @@ impl Payloads {
         let answers = "t.turn, t.\"index\", t.content, t.content_kind, t.structured_raw";
         let seen = ordered(answers, "observations", "run_id", calls);
         let repairs = ordered(answers, "observations", "real_run", calls);
-        let gaps = CALL_GAPS
-            .replace("$environments", &environments)
-            .replace("$from", &from.to_string());
-        let mut tools = tools(&context, &mut totals.chats.sanitised).await?;
-        for list in tools.values_mut() {
-            if let Some(masked) = mask_json(list, mask, &mut totals.masked) {
-                *list = masked.into();
-            }
-        }
+        let gaps = CALL_GAPS.replace("$environments", &environments);
         Ok(Self {
-            tools,
             runs: Ordered::new(stream_in(&context, &runs).await?, run_rows),
             messages: Ordered::new(stream_in(&context, &messages).await?, message_rows),
             calls: Ordered::new(stream_in(&context, &made).await?, call_rows),
             observations: Ordered::new(stream_in(&context, &seen).await?, observation_rows),
             repairs: Ordered::new(stream_in(&context, &repairs).await?, observation_rows),
             gaps: Ordered::new(stream_in(&context, &gaps).await?, gap_rows),
-            none: "[]".into(),
-        })
-    }
-
-    /// The payload of the row at `place`, which must grow from call to call.
-    pub(super) async fn take(&mut self, place: usize) -> CurateResult<Raw> {
-        let at = i64::try_from(place).unwrap_or(i64::MAX);
-        let run = self.runs.take(at).await?.pop().unwrap_or_default();
-        let mut parts = Parts {
-            task: run.task,
-            messages: self.messages.take(at).await?,
-            calls: self.calls.take(at).await?,
-            observations: self.observations.take(at).await?,
-            repaired: false,
-        };
-        let real = self.repairs.take(at).await?;
-        let mut gaps = self.gaps.take(at).await?;
-        if !real.is_empty() {
-            // These answers are the real world's: they have no gap.
-            parts.observations = real;
-            parts.repaired = true;
-            gaps.clear();
-        }
-        let tools = run.catalog.and_then(|hash| self.tools.get(&hash));
-        Ok(Raw {
-            place,
-            parts,
-            tools: Arc::clone(tools.unwrap_or(&self.none)),
-            gold: run.gold,
-            gaps,
         })
     }
 }

@@ -24,6 +24,10 @@ pub(super) enum Found {
 /// A command that was killed after its last step finds its own work; anything
 /// else in the folder is an error.
 pub(super) fn look(folder: &Path, curation_id: &str) -> CurateResult<Found> {
+    // A folder is put in the place of the name; it cannot be put behind a link.
+    if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
+        return Err(CurateError::Link(folder.to_owned()));
+    }
     match fs::metadata(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Free),
         Err(error) => return Err(CurateError::io(folder, error)),

@@ -280,6 +280,28 @@ pub(super) fn whole(
     }
 }
 
+/// Pass rates are not told apart more finely.
+const MOST_STRATA: i64 = 1000;
+
+/// As [`whole`], with an upper bound.
+fn between(
+    name: &str,
+    given: Option<&Spanned<i64>>,
+    least: i64,
+    most: i64,
+) -> Result<Option<u64>, Mistake> {
+    match given {
+        Some(given) if *given.get_ref() > most => Err((
+            given.span().start,
+            format!(
+                "{name} = {}: write a whole number from {least} to {most}",
+                given.get_ref()
+            ),
+        )),
+        given => whole(name, given, least),
+    }
+}
+
 impl RulesFile {
     /// What they mean.
     pub(super) fn read(self) -> Result<Rules, Mistake> {
@@ -289,7 +311,7 @@ impl RulesFile {
         let difficulty = Difficulty {
             joint: self.difficulty.joint,
             strata: small(
-                whole("strata", self.difficulty.strata.as_ref(), 1)?,
+                between("strata", self.difficulty.strata.as_ref(), 1, MOST_STRATA)?,
                 usual.strata,
             ),
             min_trajectories: small(

@@ -230,10 +230,12 @@ async fn name_source(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateRes
     };
     // On a line of its own, so that a comment in it ends there.
     let sql = format!("SELECT * FROM curation_runs WHERE (\n{filter}\n)");
-    let named = match engine.condition(filter) {
-        Ok(()) => engine.view("curation_source", &sql).await,
-        Err(error) => Err(error),
-    };
+    let named = async {
+        engine.condition(filter)?;
+        engine.repeatable(&sql).await?;
+        engine.view("curation_source", &sql).await
+    }
+    .await;
     match named {
         Err(EngineError::Sql(message) | EngineError::ReadOnly(message)) => {
             Err(recipe.wrong_filter(path, &message).into())
@@ -261,10 +263,11 @@ async fn quota_columns(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateR
             "SELECT CAST((\n{}\n) AS VARCHAR) FROM curation_source AS r",
             quota.by
         );
-        let checked = match engine.condition(&quota.by) {
-            Ok(()) => engine.plan(&sql).await.map(|_| ()),
-            Err(error) => Err(error),
-        };
+        let checked = async {
+            engine.condition(&quota.by)?;
+            engine.repeatable(&sql).await
+        }
+        .await;
         match checked {
             Err(EngineError::Sql(message) | EngineError::ReadOnly(message)) => {
                 let message = format!("[[quota]] by: {message}");

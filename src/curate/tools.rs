@@ -1,26 +1,27 @@
 //! What was offered: catalogs in the OpenAI form of tools.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use datafusion::prelude::SessionContext;
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use fidelake_core::json::{Doc, push_json_string};
 
 use super::error::CurateResult;
 use super::json::{Sanitised, push_value, separate};
 use super::read::{stream_in, text, texts};
+use super::sorted::sorted;
+use crate::engine::Engine;
 
 /// The catalogs of the rows, each once, in the OpenAI form. They are held in
 /// memory: a lake has many runs and few catalogs.
 pub(super) async fn tools(
-    context: &SessionContext,
+    engine: &Engine,
+    wanted: &BTreeSet<String>,
     sanitised: &mut Sanitised,
 ) -> CurateResult<HashMap<String, Arc<str>>> {
     let sql = "SELECT c.catalog_hash, c.name, c.description, c.parameters, c.parameters_under, c.tool \
-               FROM catalogs AS c LEFT SEMI JOIN ( \
-                   SELECT r.catalog_hash FROM runs AS r LEFT SEMI JOIN curation_list AS l \
-                   ON l.run_id = r.run_id \
-               ) AS wanted ON wanted.catalog_hash = c.catalog_hash \
+               FROM catalogs AS c LEFT SEMI JOIN curation_catalogs AS wanted \
+               ON wanted.catalog_hash = c.catalog_hash \
                WHERE c.tool_index >= 0 AND c.name IS NOT NULL \
                ORDER BY c.catalog_hash, c.tool_index";
     let mut open: Option<(String, String)> = None;
@@ -31,7 +32,10 @@ pub(super) async fn tools(
             done.insert(hash, Arc::from(list));
         }
     };
-    let mut batches = stream_in(context, sql).await?;
+    let hashes: ArrayRef = Arc::new(StringArray::from_iter_values(wanted));
+    let hashes = RecordBatch::try_from_iter([("catalog_hash", hashes)])?;
+    let context = sorted(engine, "curation_catalogs", hashes)?;
+    let mut batches = stream_in(&context, sql).await?;
     while let Some(batch) = batches.next().await? {
         let (hash, name) = (texts(&batch, "catalog_hash")?, texts(&batch, "name")?);
         let description = texts(&batch, "description")?;

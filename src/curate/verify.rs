@@ -51,6 +51,15 @@ impl Known {
 pub(super) fn differences(folder: &Path, known: &Known) -> Vec<String> {
     let mut found = Vec::new();
     for (path, bytes, blake3) in known.all() {
+        let inside = Path::new(path)
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !inside {
+            found.push(format!(
+                "{path}: the manifest names a file outside the folder"
+            ));
+            continue;
+        }
         match hash_file(&folder.join(path)) {
             Err(CurateError::Io { source, .. })
                 if source.kind() == std::io::ErrorKind::NotFound =>

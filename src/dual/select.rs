@@ -1,7 +1,7 @@
 //! From the plan to the trajectories to run.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use fidelake_core::json::key::{Key, KeyHasher, call_key};

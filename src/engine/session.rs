@@ -11,6 +11,7 @@ use datafusion::catalog::{
     MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider as _, TableProvider,
 };
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::MemTable;
 use datafusion::datasource::empty::EmptyTable;
@@ -18,7 +19,8 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::logical_expr::{LogicalPlan, Volatility};
+use datafusion::prelude::{Expr, SessionConfig, SessionContext};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -97,6 +99,25 @@ pub fn bare_context() -> SessionContext {
     };
     register_all(&context);
     context
+}
+
+/// A function in the plan whose value is not that of its arguments alone.
+fn fickle(plan: &LogicalPlan) -> datafusion::error::Result<Option<String>> {
+    let mut found = None;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expression| {
+            expression.apply(|part| {
+                if let Expr::ScalarFunction(call) = part
+                    && call.func.signature().volatility != Volatility::Immutable
+                {
+                    found = Some(call.func.name().to_owned());
+                    return Ok(TreeNodeRecursion::Stop);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(found)
 }
 
 impl Engine {
@@ -243,6 +264,20 @@ impl Engine {
                 }
             });
         parsed.map_err(|e| EngineError::planning(&e.into(), text))
+    }
+
+    /// Checks that a query gives the same rows each time it is asked.
+    ///
+    /// # Errors
+    /// If it cannot be planned, or calls a function of chance or of the clock.
+    pub(crate) async fn repeatable(&self, sql: &str) -> EngineResult<()> {
+        let frame = self.plan(sql).await?;
+        match fickle(frame.logical_plan()).map_err(|e| EngineError::running(&e))? {
+            None => Ok(()),
+            Some(name) => Err(EngineError::Sql(format!(
+                "{name}() gives another value each time, so the same command would not give the same rows"
+            ))),
+        }
     }
 
     /// Plans one read-only query.

@@ -37,10 +37,10 @@ pub fn splice(host: &str, donor: &str, plan: &Splice) -> Result<String, AugmentE
         run: run.to_owned(),
         message: message.to_owned(),
     };
-    let parse = |text: &str, run: &str| {
-        Doc::parse(text).map_err(|e| bad(run, &format!("it is no JSON: {e}")))
-    };
-    let (host_doc, donor_doc) = (parse(host, &plan.host)?, parse(donor, &plan.donor)?);
+    let no_json =
+        |run: &str, e: fidelake_core::json::ParseError| bad(run, &format!("it is no JSON: {e}"));
+    let host_doc = Doc::parse(host).map_err(|e| no_json(&plan.host, e))?;
+    let donor_doc = Doc::parse(donor).map_err(|e| no_json(&plan.donor, e))?;
     let (host, donor) = (host_doc.root(), donor_doc.root());
     let given = calls(donor)
         .find(|call| place(*call) == Some((plan.donor_turn, plan.donor_index)))

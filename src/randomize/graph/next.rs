@@ -1,6 +1,6 @@
 //! Which continuation worked, for real, from here.
 
-use arrow::array::{Array as _, AsArray as _, RecordBatch};
+use arrow::array::{AsArray as _, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use datafusion::common::ScalarValue;

@@ -48,7 +48,7 @@ pub enum ExportError {
 pub async fn write_runs(
     engine: &Engine,
     filter: Option<&str>,
-    out: &mut impl Write,
+    out: &mut (impl Write + Send),
 ) -> Result<u64, ExportError> {
     let written = run_lines(engine, filter, &mut |_, line| writeln!(out, "{line}")).await?;
     out.flush()?;
