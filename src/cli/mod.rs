@@ -11,6 +11,7 @@ mod functions;
 mod import;
 mod learn;
 mod log;
+mod monitor;
 mod perturb;
 mod plan;
 mod printer;
@@ -196,6 +197,8 @@ enum Command {
     Slice(slice::SliceArgs),
     /// Show a trajectory on both arms side by side
     Show(show::ShowArgs),
+    /// Watch a running training, and say when it should pause
+    Monitor(monitor::MonitorArgs),
     /// Check the profiles against what happened to real agents
     Validate(validate::ValidateArgs),
 }
@@ -252,6 +255,7 @@ pub fn main() -> ExitCode {
             Command::Functions(args) => functions::run(args, &printer),
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
+            Command::Monitor(args) => monitor::run(args, global, &printer).await,
             Command::Validate(args) => validate::run(args, global, &printer).await,
         }
     });
