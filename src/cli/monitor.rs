@@ -139,8 +139,10 @@ pub(crate) async fn run(
     }
     // What alarms asked for is done before the end, if it is at hand.
     let word = shared.desk().word();
-    drop(shared);
-    settle(doing, &stopped).await?;
+    if args.on_pause.is_some() || args.webhook.is_some() {
+        settle(&doing, &shared, stopped).await?;
+    }
+    doing.abort();
     Ok(if word == "pause" {
         Status::Gate
     } else {
@@ -291,17 +293,14 @@ async fn act(
 
 /// Waits for actions that are under way, unless somebody wants the end now.
 async fn settle(
-    mut doing: tokio::task::JoinHandle<Result<(), MonitorError>>,
-    stopped: &watch::Receiver<bool>,
+    doing: &tokio::task::JoinHandle<Result<(), MonitorError>>,
+    shared: &Shared,
+    stopped: watch::Receiver<bool>,
 ) -> anyhow::Result<()> {
-    let mut stopped = stopped.clone();
-    if *stopped.borrow() {
-        doing.abort();
-        return Ok(());
-    }
-    tokio::select! {
-        done = &mut doing => done??,
-        _ = stopped.wait_for(|stop| *stop) => doing.abort(),
+    const LOOK: Duration = Duration::from_millis(50);
+
+    while shared.is_busy()? && !doing.is_finished() && !*stopped.borrow() {
+        tokio::time::sleep(LOOK).await;
     }
     Ok(())
 }

@@ -49,12 +49,17 @@ impl Actions {
         say: impl Fn(&str),
     ) -> MonitorResult<()> {
         let left = shared.desk().store.open_actions()?;
-        for (seq, detail) in left {
-            self.act(&shared, seq, &detail, &say).await?;
+        for (seq, kind, detail) in left {
+            let kind = self.names().into_iter().find(|known| *known == kind);
+            if let Some(kind) = kind {
+                self.act(&shared, seq, kind, &detail, &say).await?;
+            }
         }
         while let Some(paused) = pauses.recv().await {
             let detail = paused.detail.to_string();
-            self.act(&shared, paused.seq, &detail, &say).await?;
+            for kind in self.names() {
+                self.act(&shared, paused.seq, kind, &detail, &say).await?;
+            }
         }
         Ok(())
     }
@@ -63,34 +68,32 @@ impl Actions {
         &self,
         shared: &Shared,
         seq: i64,
+        kind: &'static str,
         detail: &str,
         say: &impl Fn(&str),
     ) -> MonitorResult<()> {
-        for kind in self.names() {
-            shared.desk().store.action(seq, kind, "running", "")?;
-            let work = async {
-                match (kind, &self.command, &self.webhook) {
-                    ("command", Some(command), _) => run(command, detail).await,
-                    (_, _, Some(url)) => post(url, detail).await,
-                    _ => Ok(String::new()),
-                }
-            };
-            let done = tokio::time::timeout(self.patience, work).await;
-            let (status, output) = match done {
-                Ok(Ok(output)) => ("done", output),
-                Ok(Err(why)) => ("failed", why),
-                Err(_) => (
-                    "failed",
-                    format!("stopped after {} s", self.patience.as_secs_f64()),
-                ),
-            };
-            let output: String = output.trim().chars().take(KEPT).collect();
-            shared.desk().store.action(seq, kind, status, &output)?;
-            say(&format!(
-                "{kind} for alarm {seq}: {status}{}",
-                shown(&output)
-            ));
-        }
+        shared.desk().store.action(seq, kind, "running", "")?;
+        let work = async {
+            match (kind, &self.command, &self.webhook) {
+                ("command", Some(command), _) => run(command, detail).await,
+                (_, _, Some(url)) => post(url, detail).await,
+                _ => Ok(String::new()),
+            }
+        };
+        let (status, output) = match tokio::time::timeout(self.patience, work).await {
+            Ok(Ok(output)) => ("done", output),
+            Ok(Err(why)) => ("failed", why),
+            Err(_) => (
+                "failed",
+                format!("stopped after {} s", self.patience.as_secs_f64()),
+            ),
+        };
+        let output: String = output.trim().chars().take(KEPT).collect();
+        shared.desk().store.action(seq, kind, status, &output)?;
+        say(&format!(
+            "{kind} for alarm {seq}: {status}{}",
+            shown(&output)
+        ));
         Ok(())
     }
 }

@@ -68,6 +68,16 @@ impl Shared {
         *held = Some(Arc::new(pool));
     }
 
+    /// Whether actions are still to be made, or are under way.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn is_busy(&self) -> MonitorResult<bool> {
+        let counts = self.desk().store.action_counts()?;
+        let open = |status: &str| matches!(status, "pending" | "running");
+        Ok(counts.iter().any(|(status, _)| open(status)))
+    }
+
     fn pool(&self) -> Option<Arc<Pool>> {
         let held = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         held.clone()

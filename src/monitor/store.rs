@@ -188,14 +188,14 @@ impl Store {
 
     /// Actions that were not begun, as (pause, kind, what it was); those that were begun and not
     /// ended belong to a monitor that was killed, and are not made twice.
-    pub(super) fn open_actions(&self) -> MonitorResult<Vec<(i64, String)>> {
+    pub(super) fn open_actions(&self) -> MonitorResult<Vec<(i64, String, String)>> {
         let fail = MonitorError::state(&self.path);
         let sql = "UPDATE actions SET status = 'interrupted' WHERE status = 'running'";
         self.db.execute(sql, []).map_err(&fail)?;
-        let sql = "SELECT DISTINCT a.pause, e.detail FROM actions AS a JOIN events AS e ON e.seq = a.pause
-                   WHERE a.status = 'pending' ORDER BY a.pause";
+        let sql = "SELECT a.pause, a.kind, e.detail FROM actions AS a JOIN events AS e ON e.seq = a.pause
+                   WHERE a.status = 'pending' ORDER BY a.pause, a.kind";
         let mut statement = self.db.prepare(sql).map_err(&fail)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
         rows.map_err(&fail)?
             .collect::<rusqlite::Result<_>>()
             .map_err(&fail)

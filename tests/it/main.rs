@@ -25,6 +25,7 @@ mod kills;
 mod lake;
 mod live;
 mod masking;
+mod monitor;
 mod pairing;
 mod perturb;
 mod predicted;
