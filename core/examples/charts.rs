@@ -32,6 +32,9 @@ fn main() -> std::io::Result<()> {
         writeln!(out, "{first}")?;
     }
     let seconds = began.elapsed().as_secs_f64();
-    eprintln!("{samples} samples, {:.0} per second, reading included", samples as f64 / seconds);
+    eprintln!(
+        "{samples} samples, {:.0} per second, reading included",
+        samples as f64 / seconds
+    );
     out.flush()
 }

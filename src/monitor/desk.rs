@@ -233,7 +233,7 @@ impl Desk {
             "environment": chosen.environment, "api": chosen.api,
             "outcome": chosen.outcome, "dimension": chosen.dimension,
         });
-        let mut made = || {
+        let made = || {
             let writing = self.store.begin()?;
             let changed = self.regions.change(
                 |region, dimension| {

@@ -113,10 +113,6 @@ impl Store {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Puts everything that was charted into `regions`.
     pub(super) fn load(&self, regions: &mut Regions) -> MonitorResult<Totals> {
         let fail = MonitorError::state(&self.path);
@@ -192,7 +188,8 @@ impl Store {
         let fail = MonitorError::state(&self.path);
         let sql = "UPDATE actions SET status = 'interrupted' WHERE status = 'running'";
         self.db.execute(sql, []).map_err(&fail)?;
-        let sql = "SELECT a.pause, a.kind, e.detail FROM actions AS a JOIN events AS e ON e.seq = a.pause
+        let sql =
+            "SELECT a.pause, a.kind, e.detail FROM actions AS a JOIN events AS e ON e.seq = a.pause
                    WHERE a.status = 'pending' ORDER BY a.pause, a.kind";
         let mut statement = self.db.prepare(sql).map_err(&fail)?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));

@@ -31,7 +31,13 @@ impl Answer {
 
 impl Monitor {
     fn start(place: &Place, options: &[&str]) -> Self {
-        let mut args = vec!["monitor", "--http", "127.0.0.1:0", "--state", "state.sqlite"];
+        let mut args = vec![
+            "monitor",
+            "--http",
+            "127.0.0.1:0",
+            "--state",
+            "state.sqlite",
+        ];
         args.extend(options);
         let mut child = place
             .command(&args)
@@ -44,7 +50,12 @@ impl Monitor {
         stdout.read_line(&mut line).unwrap();
         let Some(address) = line.trim().strip_prefix("http://") else {
             let mut why = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            child
+                .stderr
+                .take()
+                .unwrap()
+                .read_to_string(&mut why)
+                .unwrap();
             panic!("it did not start: {line}{why}");
         };
         let address = address.to_owned();
@@ -58,14 +69,19 @@ impl Monitor {
 
     fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         // It may refuse before it has read all.
         let _ = stream.write_all(request);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         let whole = String::from_utf8(bytes).unwrap();
         let (head, body) = whole.split_once("\r\n\r\n").unwrap_or((&whole, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
         Answer {
             status: status.unwrap_or_else(|| panic!("no answer: {whole:?}")),
             body: body.to_owned(),
@@ -73,7 +89,11 @@ impl Monitor {
     }
 
     fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-        let host = if headers.contains("Host:") { "" } else { "Host: localhost\r\n" };
+        let host = if headers.contains("Host:") {
+            ""
+        } else {
+            "Host: localhost\r\n"
+        };
         let request = format!(
             "{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
@@ -101,7 +121,13 @@ impl Monitor {
 
     fn stop(mut self) -> Ran {
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
         let mut stderr = String::new();
         let mut talk = self.child.stderr.take().unwrap();
         talk.read_to_string(&mut stderr).unwrap();
@@ -160,7 +186,14 @@ fn a_training_loop_stops_within_ten_steps_of_a_planted_drift() {
     let stopped = told["stopped_at"].as_i64().unwrap();
     assert!((41..=50).contains(&stopped), "{told}");
     let paused = &told["state"]["paused"];
-    assert!(paused.as_array().unwrap().iter().all(|p| p["api"] == "get_order"), "{told}");
+    assert!(
+        paused
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|p| p["api"] == "get_order"),
+        "{told}"
+    );
     // What the loop leaves with: 3, a gate says no.
     assert_eq!(monitor.stop().code, Some(3));
 }
@@ -183,14 +216,22 @@ fn killed_it_forgets_nothing() {
             monitor = Monitor::start(&place, &[]);
             // The client did not see the answer: it sends again.
             let again = monitor.post("/v1/observations", &body).json();
-            assert_eq!((&again["accepted"], &again["duplicates"]), (&json!(0), &json!(some.len())));
+            assert_eq!(
+                (&again["accepted"], &again["duplicates"]),
+                (&json!(0), &json!(some.len()))
+            );
         }
     }
     assert_eq!(monitor.state(), expected.state());
-    assert_eq!(monitor.get("/v1/streams").json(), expected.get("/v1/streams").json());
+    assert_eq!(
+        monitor.get("/v1/streams").json(),
+        expected.get("/v1/streams").json()
+    );
     assert_eq!(monitor.state()["accepted"], 705);
     // An alarm, and its latch, too.
-    let answer = monitor.post("/v1/observations", &lines("a", 705, 740, 0.5)).json();
+    let answer = monitor
+        .post("/v1/observations", &lines("a", 705, 740, 0.5))
+        .json();
     assert_eq!(answer["state"], "pause");
     let before = monitor.state();
     monitor.kill();
@@ -214,9 +255,17 @@ fn two_monitors_do_not_share_a_state() {
     let monitor = Monitor::start(&place, &[]);
     let ran = place.run(&["monitor", "--stdin", "--state", "state.sqlite"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains("another monitor uses the state state.sqlite"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("another monitor uses the state state.sqlite"),
+        "{}",
+        ran.stderr
+    );
     drop(monitor);
-    place.write("other.sqlite", "no database, but long enough to look like a file of something");
+    place.write(
+        "other.sqlite",
+        "no database, but long enough to look like a file of something",
+    );
     let ran = place.run(&["monitor", "--stdin", "--state", "other.sqlite"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("other.sqlite"), "{}", ran.stderr);
@@ -226,7 +275,9 @@ fn two_monitors_do_not_share_a_state() {
 fn malformed_late_and_twice() {
     let place = Place::new();
     let monitor = Monitor::start(&place, &["--max-streams", "2"]);
-    let one = |id: &str, rest: &str| format!(r#"{{"id": "{id}", "environment": "e", "api": "a", "gaps": {{"obs": 0.1}}{rest}}}"#);
+    let one = |id: &str, rest: &str| {
+        format!(r#"{{"id": "{id}", "environment": "e", "api": "a", "gaps": {{"obs": 0.1}}{rest}}}"#)
+    };
     let body = [
         one("1", r#", "time": "2026-07-31T12:00:00Z""#),
         one("1", r#", "time": "2026-07-31T12:00:00Z""#),
@@ -244,15 +295,28 @@ fn malformed_late_and_twice() {
     let answer = monitor.post("/v1/observations", &body.join("\n"));
     let told = answer.json();
     assert_eq!(answer.status, 200);
-    let counts = ["accepted", "duplicates", "late", "rejected"].map(|name| told[name].as_u64().unwrap());
+    let counts =
+        ["accepted", "duplicates", "late", "rejected"].map(|name| told[name].as_u64().unwrap());
     assert_eq!(counts, [2, 1, 1, 6], "{told}");
-    let refused: Vec<String> = told["refused"].as_array().unwrap().iter()
-        .map(|one| format!("{}: {}", one["line"], one["why"].as_str().unwrap().split(';').next().unwrap()))
+    let refused: Vec<String> = told["refused"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            format!(
+                "{}: {}",
+                one["line"],
+                one["why"].as_str().unwrap().split(';').next().unwrap()
+            )
+        })
         .collect();
     insta::assert_snapshot!("monitor_refused", refused.join("\n"));
     // All of it refused: the sender must notice. Streams that were too many may come later.
     let answer = monitor.post("/v1/observations", "nonsense\n\u{1}\n");
-    assert_eq!((answer.status, answer.json()["rejected"].as_u64()), (400, Some(2)));
+    assert_eq!(
+        (answer.status, answer.json()["rejected"].as_u64()),
+        (400, Some(2))
+    );
     let metrics = monitor.get("/metrics").body;
     for line in [
         "fidelake_monitor_observations_total{result=\"accepted\"} 2",
@@ -260,7 +324,10 @@ fn malformed_late_and_twice() {
         "fidelake_monitor_streams{state=\"unknown\"} 1",
         "fidelake_monitor_samples{environment=\"e\",api=\"a\",outcome=\"-\",dimension=\"obs\"} 2",
     ] {
-        assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
+        assert!(
+            metrics.lines().any(|found| found == line),
+            "{line}\n{metrics}"
+        );
     }
 }
 
@@ -268,26 +335,56 @@ fn malformed_late_and_twice() {
 fn who_may_ask_and_who_may_change() {
     let place = Place::new();
     let monitor = Monitor::start(&place, &[]);
-    let status = |method: &str, path: &str, headers: &str, body: &str| monitor.ask(method, path, headers, body).status;
+    let status = |method: &str, path: &str, headers: &str, body: &str| {
+        monitor.ask(method, path, headers, body).status
+    };
     let bearer = format!("Authorization: Bearer {}\r\n", monitor.token);
     assert_eq!(status("GET", "/v1/state", "", ""), 200);
-    assert_eq!(status("GET", "/v1/state", "Host: evil.example\r\n", ""), 403);
-    assert_eq!(status("GET", "/v1/state", "Origin: http://evil.example\r\n", ""), 403);
-    assert_eq!(status("GET", "/v1/state", "Origin: http://localhost\r\n", ""), 200);
+    assert_eq!(
+        status("GET", "/v1/state", "Host: evil.example\r\n", ""),
+        403
+    );
+    assert_eq!(
+        status("GET", "/v1/state", "Origin: http://evil.example\r\n", ""),
+        403
+    );
+    assert_eq!(
+        status("GET", "/v1/state", "Origin: http://localhost\r\n", ""),
+        200
+    );
     for path in ["/v1/observations", "/v1/acknowledge", "/v1/recalibrate"] {
         assert_eq!(status("POST", path, "", "{}"), 401);
-        assert_eq!(status("POST", path, "Authorization: Bearer wrong\r\n", "{}"), 401);
+        assert_eq!(
+            status("POST", path, "Authorization: Bearer wrong\r\n", "{}"),
+            401
+        );
         assert_eq!(status("GET", path, &bearer, ""), 405);
-        assert_eq!(status("POST", path, &format!("{bearer}Origin: http://evil.example\r\n"), "{}"), 403);
+        assert_eq!(
+            status(
+                "POST",
+                path,
+                &format!("{bearer}Origin: http://evil.example\r\n"),
+                "{}"
+            ),
+            403
+        );
     }
     for body in ["", "{}", r#"{"apis": "a"}"#, r#"{"api": 1}"#] {
         let answer = monitor.post("/v1/recalibrate", body);
         assert_eq!(answer.status, 400, "{body}");
-        assert!(answer.json()["error"].as_str().unwrap().contains("name streams by"));
+        assert!(
+            answer.json()["error"]
+                .as_str()
+                .unwrap()
+                .contains("name streams by")
+        );
     }
     assert_eq!(status("GET", "/v1/next?n=x", "", ""), 400);
     assert_eq!(status("GET", "/../etc/passwd", "", ""), 404);
-    let long = format!("POST /v1/observations HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 9000000\r\n\r\n{}", "x".repeat(9_000_000));
+    let long = format!(
+        "POST /v1/observations HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 9000000\r\n\r\n{}",
+        "x".repeat(9_000_000)
+    );
     assert_eq!(monitor.raw(long.as_bytes()).status, 413);
     // The state and the token are their owner's only.
     use std::os::unix::fs::PermissionsExt as _;
@@ -300,7 +397,8 @@ fn who_may_ask_and_who_may_change() {
 #[test]
 fn an_alarm_calls_once_and_its_output_is_kept() {
     let place = Place::new();
-    let command = "cat >> alarm.json; echo \"$FIDELAKE_API $FIDELAKE_CAUSE\" >> alarm.txt; echo said";
+    let command =
+        "cat >> alarm.json; echo \"$FIDELAKE_API $FIDELAKE_CAUSE\" >> alarm.txt; echo said";
     let options = ["--on-pause", command];
     let monitor = Monitor::start(&place, &options);
     monitor.post("/v1/observations", &lines("a", 0, 300, 0.2));
@@ -309,21 +407,36 @@ fn an_alarm_calls_once_and_its_output_is_kept() {
     let said = wait_for(&place.path("alarm.txt"));
     assert!(said == "a jump\n" || said == "a drift\n", "{said}");
     let alarm: Value = serde_json::from_str(&wait_for(&place.path("alarm.json"))).unwrap();
-    assert_eq!((&alarm["environment"], &alarm["dimension"]), (&json!("e"), &json!("obs")));
+    assert_eq!(
+        (&alarm["environment"], &alarm["dimension"]),
+        (&json!("e"), &json!("obs"))
+    );
     let give_up = Instant::now() + Duration::from_secs(30);
-    while !monitor.get("/metrics").body.contains("actions_total{status=\"done\"} 1") {
+    while !monitor
+        .get("/metrics")
+        .body
+        .contains("actions_total{status=\"done\"} 1")
+    {
         assert!(Instant::now() < give_up);
         std::thread::sleep(Duration::from_millis(50));
     }
     monitor.kill();
     let monitor = Monitor::start(&place, &options);
     monitor.post("/v1/observations", &lines("a", 400, 500, 0.5));
-    assert_eq!(std::fs::read_to_string(place.path("alarm.txt")).unwrap(), said);
+    assert_eq!(
+        std::fs::read_to_string(place.path("alarm.txt")).unwrap(),
+        said
+    );
     // Acknowledged, and still wrong: it is a new alarm.
     monitor.post("/v1/acknowledge", r#"{"all": true}"#);
     monitor.post("/v1/observations", &lines("a", 500, 600, 0.5));
     let give_up = Instant::now() + Duration::from_secs(30);
-    while std::fs::read_to_string(place.path("alarm.txt")).unwrap().lines().count() < 2 {
+    while std::fs::read_to_string(place.path("alarm.txt"))
+        .unwrap()
+        .lines()
+        .count()
+        < 2
+    {
         assert!(Instant::now() < give_up);
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -342,7 +455,11 @@ fn standard_input_to_its_end() {
     };
     let quiet = feed("well.jsonl", &lines("a", 0, 400, 0.2), &[]);
     assert_said!(place, "monitor_stdin_ok", quiet);
-    let loud = feed("ill.jsonl", &(lines("a", 390, 400, 0.2) + "oops\n" + &lines("a", 400, 440, 0.5)), &["--on-pause", "echo called"]);
+    let loud = feed(
+        "ill.jsonl",
+        &(lines("a", 390, 400, 0.2) + "oops\n" + &lines("a", 400, 440, 0.5)),
+        &["--on-pause", "echo called"],
+    );
     assert_said!(place, "monitor_stdin_pause", loud);
 }
 
@@ -353,7 +470,14 @@ fn wrong_uses_are_told() {
         &["monitor"],
         &["monitor", "--stdin"],
         &["monitor", "--stdin", "--state", "s", "--threshold", "x"],
-        &["monitor", "--stdin", "--state", "s", "--threshold", "odd=0.5"],
+        &[
+            "monitor",
+            "--stdin",
+            "--state",
+            "s",
+            "--threshold",
+            "odd=0.5",
+        ],
         &["monitor", "--stdin", "--state", "s", "--webhook", "ftp://x"],
         &["monitor", "--stdin", "--state", "s", "--late", "-1"],
     ];
@@ -373,16 +497,34 @@ fn a_lake_is_followed_and_says_what_to_sample_next() {
     place.done(&["import", text(&file)]);
     place.done(&["profile"]);
     let lake = place.lake();
-    let monitor = Monitor::start(&place, &["--tail", text(&lake), "--every", "0.2", "--budget", "100000"]);
+    let monitor = Monitor::start(
+        &place,
+        &[
+            "--tail",
+            text(&lake),
+            "--every",
+            "0.2",
+            "--budget",
+            "100000",
+        ],
+    );
     let give_up = Instant::now() + Duration::from_secs(60);
     while monitor.state()["accepted"] == 0 {
         assert!(Instant::now() < give_up);
         std::thread::sleep(Duration::from_millis(100));
     }
     let next = monitor.get("/v1/next?n=12").json();
-    assert_eq!((&next["by"], &next["samples"]), (&json!("planner"), &json!(12)), "{next}");
+    assert_eq!(
+        (&next["by"], &next["samples"]),
+        (&json!("planner"), &json!(12)),
+        "{next}"
+    );
     let regions = next["regions"].as_array().unwrap();
-    assert!(regions.iter().all(|region| !region["trajectories"].as_array().unwrap().is_empty()));
+    assert!(
+        regions
+            .iter()
+            .all(|region| !region["trajectories"].as_array().unwrap().is_empty())
+    );
     assert_eq!(monitor.get("/v1/next?n=12").json(), next);
     // The same lake again: nothing twice.
     let accepted = monitor.state()["accepted"].clone();
@@ -397,10 +539,21 @@ fn without_a_lake_samples_are_spread_evenly_within_the_budget() {
     let place = Place::new();
     let monitor = Monitor::start(&place, &["--budget", "25"]);
     assert_eq!(monitor.get("/v1/next?n=5").json()["regions"], json!([]));
-    monitor.post("/v1/observations", &(lines("a", 0, 10, 0.2) + &lines("b", 0, 10, 0.2)));
+    monitor.post(
+        "/v1/observations",
+        &(lines("a", 0, 10, 0.2) + &lines("b", 0, 10, 0.2)),
+    );
     let next = monitor.get("/v1/next?n=20").json();
     // 25 less the 20 that were made.
-    assert_eq!((&next["by"], &next["samples"], &next["budget_left"]), (&json!("uniform"), &json!(5), &json!(5.0)));
-    let counts: Vec<u64> = next["regions"].as_array().unwrap().iter().map(|r| r["samples"].as_u64().unwrap()).collect();
+    assert_eq!(
+        (&next["by"], &next["samples"], &next["budget_left"]),
+        (&json!("uniform"), &json!(5), &json!(5.0))
+    );
+    let counts: Vec<u64> = next["regions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["samples"].as_u64().unwrap())
+        .collect();
     assert!(counts == [2, 3] || counts == [3, 2], "{next}");
 }
