@@ -101,8 +101,8 @@ impl Regions {
             return Taken::TooMany;
         }
         let mut alarms = Vec::new();
-        for dimension in 0..4 {
-            let Some(gap) = seen.gaps[dimension] else {
+        for (dimension, gap) in seen.gaps.into_iter().enumerate() {
+            let Some(gap) = gap else {
                 continue;
             };
             let at = match known[dimension] {
@@ -307,7 +307,7 @@ mod tests {
         let mut all = regions();
         let bad = seen("a", "", [Some(0.9), None, None, None]);
         let good = seen("b", "", [Some(0.0), None, None, None]);
-        let alarms: Vec<Taken> = (0..250)
+        let alarms: Vec<Taken> = (0..800)
             .flat_map(|_| [all.take(&bad, None, 5), all.take(&good, None, 5)])
             .filter(|taken| *taken != Taken::Charted(vec![]))
             .collect();
