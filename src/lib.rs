@@ -15,5 +15,6 @@ pub mod formats;
 pub mod import;
 pub mod lake;
 pub mod randomize;
+pub mod monitor;
 pub mod report;
 pub mod validate;

@@ -10,5 +10,6 @@ pub mod gap;
 pub mod json;
 pub mod mask;
 pub mod model;
+pub mod monitor;
 pub mod perturb;
 pub mod stats;

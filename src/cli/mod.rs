@@ -13,6 +13,7 @@ mod graph;
 mod import;
 mod learn;
 mod log;
+mod monitor;
 mod perturb;
 mod plan;
 mod printer;
@@ -203,6 +204,8 @@ enum Command {
     Show(show::ShowArgs),
     /// Use what was experienced: what led where, what worked, what mended a failure
     Graph(graph::GraphArgs),
+    /// Watch a running training, and say when it should pause
+    Monitor(monitor::MonitorArgs),
     /// Check the profiles against what happened to real agents
     Validate(validate::ValidateArgs),
 }
@@ -261,6 +264,7 @@ pub fn main() -> ExitCode {
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
             Command::Graph(args) => graph::run(args, global, &printer).await,
+            Command::Monitor(args) => monitor::run(args, global, &printer).await,
             Command::Validate(args) => validate::run(args, global, &printer).await,
         }
     });

@@ -26,6 +26,7 @@ mod kills;
 mod lake;
 mod live;
 mod masking;
+mod monitor;
 mod pairing;
 mod perturb;
 mod predicted;

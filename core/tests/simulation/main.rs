@@ -10,6 +10,7 @@
 
 mod errors;
 mod grpo;
+mod monitor;
 mod noise;
 mod pipeline;
 mod world;
