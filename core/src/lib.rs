@@ -9,6 +9,8 @@ pub mod choose;
 pub mod gap;
 pub mod json;
 pub mod mask;
+pub mod mend;
 pub mod model;
 pub mod perturb;
 pub mod stats;
+pub mod steer;
