@@ -14,5 +14,7 @@ pub mod estimate;
 pub mod formats;
 pub mod import;
 pub mod lake;
+pub mod randomize;
 pub mod report;
+pub mod serve;
 pub mod validate;

@@ -13,7 +13,9 @@ pub enum ServeError {
     #[error(transparent)]
     Randomization(#[from] RandomizeError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}; choose another address, or port 0 for a free one")]
+    #[error(
+        "cannot listen on {address}: {source}; choose another address, or port 0 for a free one"
+    )]
     Listen {
         /// The address.
         address: String,

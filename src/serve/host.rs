@@ -6,7 +6,9 @@ use url::{Host, Url};
 /// Whether the request was made to a name of this machine. A page may have had its own
 /// name resolved to it.
 pub(super) fn names_this_machine(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
     host.is_some_and(|host| is_of_this_machine(&format!("http://{host}")))
 }
 
@@ -51,7 +53,11 @@ mod tests {
             ("evil.example:8080", false),
             ("127.0.0.1.evil.example", false),
         ] {
-            assert_eq!(names_this_machine(&with(header::HOST, host)), ours, "{host}");
+            assert_eq!(
+                names_this_machine(&with(header::HOST, host)),
+                ours,
+                "{host}"
+            );
         }
         assert!(!names_this_machine(&HeaderMap::new()));
         assert!(origin_may_ask(&HeaderMap::new(), &[]));

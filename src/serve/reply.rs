@@ -51,7 +51,11 @@ pub(super) fn reply(answer: &Answer, name: &str) -> Reply {
         let _ = write!(json, ",\"fidelake/retry_after_s\":{}", wait.as_secs_f64());
     }
     for (at, note) in answer.notes.iter().enumerate() {
-        json.push_str(if at == 0 { ",\"fidelake/notes\":[" } else { "," });
+        json.push_str(if at == 0 {
+            ",\"fidelake/notes\":["
+        } else {
+            ","
+        });
         push_json_string(&format!("{}: {}", note.kind, note.text), &mut json);
     }
     if !answer.notes.is_empty() {

@@ -88,10 +88,17 @@ impl Unanswered {
     /// Writes a question down, unless it stands there.
     pub(super) fn add(&self, question: &Question<'_>) {
         let own = (question.name.to_owned(), question.arguments.to_owned());
-        let calls: Vec<&(String, String)> =
-            question.prefix.iter().chain(std::iter::once(&own)).collect();
+        let calls: Vec<&(String, String)> = question
+            .prefix
+            .iter()
+            .chain(std::iter::once(&own))
+            .collect();
         let mut parts = vec!["asked 1", &*self.environment];
-        parts.extend(calls.iter().flat_map(|(name, arguments)| [&**name, &**arguments]));
+        parts.extend(
+            calls
+                .iter()
+                .flat_map(|(name, arguments)| [&**name, &**arguments]),
+        );
         let key = Key::of_parts(&parts);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if !inner.known.insert(key.bits()) {
@@ -115,9 +122,12 @@ impl Unanswered {
     }
 
     fn line(&self, key: Key, question: &Question<'_>, calls: &[&(String, String)]) -> String {
-        let mut json = format!("{{\"fidelake\":1,\"trajectory_id\":\"asked/{key}\",\"environment\":");
+        let mut json =
+            format!("{{\"fidelake\":1,\"trajectory_id\":\"asked/{key}\",\"environment\":");
         push_json_string(&self.environment, &mut json);
-        json.push_str(",\"arm\":\"sim\",\"repeat\":0,\"origin\":\"generated\",\"labels\":{\"asked\":\"");
+        json.push_str(
+            ",\"arm\":\"sim\",\"repeat\":0,\"origin\":\"generated\",\"labels\":{\"asked\":\"",
+        );
         json.push_str(question.why);
         json.push_str("\",\"tool\":");
         push_json_string(question.name, &mut json);
@@ -185,7 +195,10 @@ mod tests {
             }
             journal.counts()
         };
-        assert_eq!((ask("see"), ask("see"), ask("go")), ((1, 0), (0, 0), (1, 0)));
+        assert_eq!(
+            (ask("see"), ask("see"), ask("go")),
+            ((1, 0), (0, 0), (1, 0))
+        );
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 2);
         let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();

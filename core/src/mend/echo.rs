@@ -127,31 +127,56 @@ mod tests {
     use super::*;
 
     const SEEN: [(&str, &str); 4] = [
-        (r#"{"id":"R1","cabin":"economy"}"#, r#"{"id":"R1","cabin":"economy","price":10}"#),
-        (r#"{"id":"R2","cabin":"business"}"#, r#"{"id":"R2","cabin":"business","price":20}"#),
-        (r#"{"id":"R3","cabin":"economy"}"#, r#"{"id":"R3","cabin":"economy","price":20}"#),
+        (
+            r#"{"id":"R1","cabin":"economy"}"#,
+            r#"{"id":"R1","cabin":"economy","price":10}"#,
+        ),
+        (
+            r#"{"id":"R2","cabin":"business"}"#,
+            r#"{"id":"R2","cabin":"business","price":20}"#,
+        ),
+        (
+            r#"{"id":"R3","cabin":"economy"}"#,
+            r#"{"id":"R3","cabin":"economy","price":20}"#,
+        ),
         (r#"{"id":"R4","cabin":"economy"}"#, "no JSON at all"),
     ];
 
     #[test]
     fn worked_by_hand() {
         let found = echoes(&SEEN, 3);
-        let pairs: Vec<_> = found.iter().map(|e| (&*e.field, &*e.argument, e.support)).collect();
+        let pairs: Vec<_> = found
+            .iter()
+            .map(|e| (&*e.field, &*e.argument, e.support))
+            .collect();
         assert_eq!(pairs, [("/cabin", "/cabin", 3), ("/id", "/id", 3)]);
         let stale = r#"{"id": "R9", "cabin": "economy", "price": 1.10}"#;
         let mended = patched(stale, r#"{"id":"R9","cabin":"business"}"#, &found).unwrap();
-        assert_eq!(mended, r#"{"id": "R9", "cabin": "business", "price": 1.10}"#);
-        assert_eq!(patched(&mended, r#"{"id":"R9","cabin":"business"}"#, &found), None);
+        assert_eq!(
+            mended,
+            r#"{"id": "R9", "cabin": "business", "price": 1.10}"#
+        );
+        assert_eq!(
+            patched(&mended, r#"{"id":"R9","cabin":"business"}"#, &found),
+            None
+        );
     }
 
     #[test]
     fn one_that_disagrees_is_enough() {
         let mut seen = SEEN.to_vec();
-        seen.push((r#"{"id":"R5","cabin":"business"}"#, r#"{"id":"R5","cabin":"first","price":1}"#));
+        seen.push((
+            r#"{"id":"R5","cabin":"business"}"#,
+            r#"{"id":"R5","cabin":"first","price":1}"#,
+        ));
         let found = echoes(&seen, 3);
         assert!(found.iter().all(|echo| echo.field != "/cabin"), "{found:?}");
         // A value that never changed may be a constant of the world.
-        let same = [(r#"{"a":"x","n":1}"#, r#"{"b":"x"}"#), (r#"{"a":"x","n":2}"#, r#"{"b":"x"}"#), (r#"{"a":"x","n":3}"#, r#"{"b":"x"}"#)];
+        let same = [
+            (r#"{"a":"x","n":1}"#, r#"{"b":"x"}"#),
+            (r#"{"a":"x","n":2}"#, r#"{"b":"x"}"#),
+            (r#"{"a":"x","n":3}"#, r#"{"b":"x"}"#),
+        ];
         assert!(echoes(&same, 3).is_empty());
     }
 

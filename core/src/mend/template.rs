@@ -113,8 +113,7 @@ impl Template {
 
 fn is_container(text: &str) -> bool {
     matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['))
-        && Doc::parse(text)
-            .is_ok_and(|doc| matches!(doc.root().kind(), Kind::Array | Kind::Object))
+        && Doc::parse(text).is_ok_and(|doc| matches!(doc.root().kind(), Kind::Array | Kind::Object))
 }
 
 /// A value as it stands inside the quotes of JSON, or in a plain text.
@@ -161,9 +160,18 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         let seen = [
-            (r#"{"user":"mia_1","n":250}"#, "no user mia_1 with 250 points"),
-            (r#"{"user":"bo_22","n":300}"#, "no user bo_22 with 300 points"),
-            (r#"{"user":"cy_33","n":111}"#, "no user cy_33 with 111 points"),
+            (
+                r#"{"user":"mia_1","n":250}"#,
+                "no user mia_1 with 250 points",
+            ),
+            (
+                r#"{"user":"bo_22","n":300}"#,
+                "no user bo_22 with 300 points",
+            ),
+            (
+                r#"{"user":"cy_33","n":111}"#,
+                "no user cy_33 with 111 points",
+            ),
             (r#"{"user":"dee_4","n":999}"#, "account dee_4 is locked"),
         ];
         let found = induce(seen, 3);

@@ -130,13 +130,21 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let points = [point(0.0, 0.4), point(0.2, 0.3), point(0.4, 0.1), point(0.4, 0.3)];
+        let points = [
+            point(0.0, 0.4),
+            point(0.2, 0.3),
+            point(0.4, 0.1),
+            point(0.4, 0.3),
+        ];
         let curve = Curve::new(0, 0.5, &points).unwrap();
         // The two at .4 are .2 together; half of the calls are made here.
         assert!((curve.at(0.3).gap - 0.25).abs() < 1e-12);
         assert_eq!(curve.reach(), 0.4);
         let (slope, until) = curve.gradient(0.0).unwrap();
-        assert!((slope - 0.5 * 0.5).abs() < 1e-12 && until == 0.2, "{slope} {until}");
+        assert!(
+            (slope - 0.5 * 0.5).abs() < 1e-12 && until == 0.2,
+            "{slope} {until}"
+        );
         assert!(curve.gradient(0.4).is_none());
     }
 

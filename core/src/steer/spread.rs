@@ -45,7 +45,11 @@ fn spread(curves: &[Curve], intensity: Vec<f64>) -> Spread {
         total: intensity.iter().sum(),
         before,
         left,
-        covered: if before > 0.0 { 1.0 - left / before } else { 0.0 },
+        covered: if before > 0.0 {
+            1.0 - left / before
+        } else {
+            0.0
+        },
         noise: noise.sum(),
         intensity,
     }
@@ -138,7 +142,10 @@ mod tests {
         let ours = targeted(&curves, 0.6, 0.05);
         let evenly = uniform(&curves, ours.total);
         assert!((ours.total - 0.6).abs() < 1e-9);
-        assert!(ours.left < 1e-9 && ours.covered > 0.999 && ours.noise == 0.0, "{ours:?}");
+        assert!(
+            ours.left < 1e-9 && ours.covered > 0.999 && ours.noise == 0.0,
+            "{ours:?}"
+        );
         assert!((evenly.intensity[7] - 0.06).abs() < 1e-9);
         assert!(evenly.covered < 0.5 && evenly.noise > 0.0, "{evenly:?}");
     }

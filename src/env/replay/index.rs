@@ -60,10 +60,7 @@ pub(super) enum Found {
 
 /// Hash of those state-changing calls that name something which the call names too:
 /// the same value under the same key.
-pub(super) fn related<'w>(
-    writes: impl Iterator<Item = (Key, &'w [Leaf])>,
-    asked: &[Leaf],
-) -> Key {
+pub(super) fn related<'w>(writes: impl Iterator<Item = (Key, &'w [Leaf])>, asked: &[Leaf]) -> Key {
     let shares = |names: &[Leaf]| {
         let same = |leaf: &Leaf| {
             asked
@@ -164,7 +161,11 @@ impl Index {
                 (Found::Call, 0)
             };
             // Without mending, the state comes before the arm.
-            let place = if related.is_none() { place.min(1) } else { place };
+            let place = if related.is_none() {
+                place.min(1)
+            } else {
+                place
+            };
             let order = (place, recorded.rank);
             if best.is_none_or(|(before, _, _)| order > before) {
                 best = Some((order, found, *at));
@@ -207,8 +208,7 @@ impl Index {
             let other = recorded.history != history;
             let better = best.is_none_or(|(least, was_other, rank, _)| {
                 distance < least
-                    || (distance <= least
-                        && (!other, recorded.rank) > (!was_other, rank))
+                    || (distance <= least && (!other, recorded.rank) > (!was_other, rank))
             });
             if distance <= threshold && better {
                 best = Some((distance, other, recorded.rank, *at));

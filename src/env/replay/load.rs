@@ -28,6 +28,40 @@ const VISIBLE: &str = include_str!("../../../queries/replay/visible.sql");
 
 /// Reads all recorded calls of the environment; they stay in memory.
 pub(super) async fn load(folder: &Path, replay: &Replay) -> Result<Index, String> {
+    Ok(read_lake(folder, replay).await?.index(replay, |_| true))
+}
+
+/// What stands in the lake.
+pub(super) struct Recordings {
+    version: i64,
+    pub(super) rows: Vec<Row>,
+    declared: Vec<(String, String)>,
+    visible: Vec<(Arc<str>, f64)>,
+    said: Said,
+}
+
+impl Recordings {
+    /// The index over those rows that are `kept`.
+    pub(super) fn index(&self, replay: &Replay, kept: impl Fn(&Row) -> bool) -> Index {
+        let rows: Vec<Row> = self.rows.iter().filter(|row| kept(row)).cloned().collect();
+        // What changes something is known from all rows.
+        let changing = changing(&self.rows, &self.declared, replay, &self.said);
+        let mut index = Index::of(self.version, changing);
+        index.has_catalog = !self.declared.is_empty();
+        index.tools = tools(self.declared.clone(), &rows, &index);
+        let lessons = fill(&mut index, rows);
+        if replay.calibrated {
+            index.world = World::fit(&seen(&lessons), self.visible.clone());
+        }
+        if replay.mend || replay.templates {
+            let lessons: Vec<Lesson> = lessons.into_iter().map(|(lesson, _)| lesson).collect();
+            index.mends = Mends::learn(&lessons);
+        }
+        index
+    }
+}
+
+pub(super) async fn read_lake(folder: &Path, replay: &Replay) -> Result<Recordings, String> {
     let fail = |e: &dyn std::fmt::Display| e.to_string();
     let lake = Lake::open(folder).map_err(|e| fail(&e))?;
     let at = replay.version.map_or(At::Newest, At::Version);
@@ -57,20 +91,17 @@ pub(super) async fn load(folder: &Path, replay: &Replay) -> Result<Index, String
     }
     let declared = offered(&ask(TOOLS).await?).map_err(|e| fail(&e))?;
     let said = Said::read(folder).map_err(|e| fail(&e))?;
-    let changing = changing(&rows, &declared, replay, &said);
-    let mut index = Index::of(engine.version().version, changing);
-    index.has_catalog = !declared.is_empty();
-    index.tools = tools(declared, &rows, &index);
-    let lessons = fill(&mut index, rows);
-    if replay.calibrated {
-        let visible = visible(&ask(VISIBLE).await?).map_err(|e| fail(&e))?;
-        index.world = World::fit(&seen(&lessons), visible);
-    }
-    if replay.mend || replay.templates {
-        let lessons: Vec<Lesson> = lessons.into_iter().map(|(lesson, _)| lesson).collect();
-        index.mends = Mends::learn(&lessons);
-    }
-    Ok(index)
+    let visible = match replay.calibrated {
+        true => visible(&ask(VISIBLE).await?).map_err(|e| fail(&e))?,
+        false => Vec::new(),
+    };
+    Ok(Recordings {
+        version: engine.version().version,
+        rows,
+        declared,
+        visible,
+        said,
+    })
 }
 
 /// Puts the calls into the index, each with its place; gives them back with the time
@@ -149,19 +180,20 @@ fn seen(lessons: &[(Lesson, Option<f64>)]) -> Vec<Seen> {
 }
 
 /// A call in the order of its run; `None`: what came back is no answer of the tool.
-struct Row {
-    run: String,
-    trajectory: String,
-    name: String,
-    arguments: String,
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) run: String,
+    pub(super) trajectory: String,
+    pub(super) name: String,
+    pub(super) arguments: String,
     key: Key,
     state_hash: Option<String>,
-    real: bool,
+    pub(super) real: bool,
     live: bool,
     /// Start of the run, microseconds.
     began: i64,
     latency_ms: Option<f64>,
-    answer: Option<Stored>,
+    pub(super) answer: Option<Stored>,
 }
 
 fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), ArrowError> {
@@ -344,7 +376,11 @@ fn offered(batches: &[RecordBatch]) -> Result<Vec<(String, String)>, ArrowError>
     for batch in batches {
         let names = cast(batch.column(0), &DataType::Utf8)?;
         let texts = cast(batch.column(1), &DataType::Utf8)?;
-        for pair in names.as_string::<i32>().iter().zip(texts.as_string::<i32>()) {
+        for pair in names
+            .as_string::<i32>()
+            .iter()
+            .zip(texts.as_string::<i32>())
+        {
             if let (Some(name), Some(text)) = pair {
                 tools.push((name.to_owned(), text.to_owned()));
             }

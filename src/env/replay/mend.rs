@@ -321,7 +321,10 @@ fn templates(lessons: &[Lesson]) -> HashMap<Arc<str>, Vec<Kind>> {
             .filter(|(lesson, _)| !lesson.answer.is_transient());
         let mut by_outcome: BTreeMap<&str, Vec<&(&Lesson, String)>> = BTreeMap::new();
         for one in lasting {
-            by_outcome.entry(&one.0.answer.outcome).or_default().push(one);
+            by_outcome
+                .entry(&one.0.answer.outcome)
+                .or_default()
+                .push(one);
         }
         let mut kinds: Vec<Kind> = Vec::new();
         for answers in by_outcome.values() {
@@ -352,7 +355,11 @@ mod tests {
     use super::*;
 
     fn lesson(run: &str, real: bool, name: &str, arguments: &str, answer: &str) -> Lesson {
-        let outcome = if answer.starts_with("Error") { "not_found" } else { "ok" };
+        let outcome = if answer.starts_with("Error") {
+            "not_found"
+        } else {
+            "ok"
+        };
         let mut content = String::new();
         fidelake_core::json::push_json_string(answer, &mut content);
         Lesson {
@@ -381,8 +388,16 @@ mod tests {
             let old = now.replace(cabin, "old");
             let gone = format!("{{\"id\":\"X{run}\"}}");
             let missing = format!("Error: X{run} not found");
-            let sim = [("set", &write, &old), ("get", &read, &old), ("get", &gone, &"{}".to_owned())];
-            let real = [("set", &write, &now), ("get", &read, &now), ("get", &gone, &missing)];
+            let sim = [
+                ("set", &write, &old),
+                ("get", &read, &old),
+                ("get", &gone, &"{}".to_owned()),
+            ];
+            let real = [
+                ("set", &write, &now),
+                ("get", &read, &now),
+                ("get", &gone, &missing),
+            ];
             for (arm, calls) in [(false, sim), (true, real)] {
                 let calls = calls.into_iter();
                 let run = format!("{run}{arm}");
@@ -396,11 +411,17 @@ mod tests {
     fn what_three_agree_on_is_carried_over() {
         let mends = Mends::learn(&lessons());
         let learned = mends.learned();
-        assert_eq!((learned.reads_as_written, learned.refusals), (1, 1), "{learned:?}");
+        assert_eq!(
+            (learned.reads_as_written, learned.refusals),
+            (1, 1),
+            "{learned:?}"
+        );
         let stored = |text: &str| lesson("x", false, "get", "{}", text).answer;
         let write = r#"{"cabin":"biz","id":"R77"}"#;
         let old = r#"{"id": "R77", "cabin": "old", "p": 1.10}"#;
-        let made = mends.mend("set", write, &leaves(write), &stored(old), &[]).unwrap();
+        let made = mends
+            .mend("set", write, &leaves(write), &stored(old), &[])
+            .unwrap();
         let now = said(&made.content).unwrap();
         assert_eq!(now, r#"{"id": "R77", "cabin": "biz", "p": 1.10}"#);
         let writes = [Write {
@@ -412,12 +433,26 @@ mod tests {
             content: Some(made.content.clone()),
         }];
         let read = r#"{"id":"R77"}"#;
-        let made = mends.mend("get", read, &leaves(read), &stored(old), &writes).unwrap();
+        let made = mends
+            .mend("get", read, &leaves(read), &stored(old), &writes)
+            .unwrap();
         assert_eq!(said(&made.content).unwrap(), now);
         // Of another one nothing was written.
         let read = r#"{"id":"R78"}"#;
-        assert!(mends.mend("get", read, &leaves(read), &stored(&old.replace("77", "78")), &writes).is_none());
-        let made = mends.mend("get", read, &leaves(read), &stored("{}"), &writes).unwrap();
+        assert!(
+            mends
+                .mend(
+                    "get",
+                    read,
+                    &leaves(read),
+                    &stored(&old.replace("77", "78")),
+                    &writes
+                )
+                .is_none()
+        );
+        let made = mends
+            .mend("get", read, &leaves(read), &stored("{}"), &writes)
+            .unwrap();
         assert_eq!(said(&made.content).unwrap(), "Error: R78 not found");
         assert_eq!(made.like.outcome, "not_found");
         // Nobody answered: the error that three have in common.
@@ -431,9 +466,25 @@ mod tests {
         all.push(lesson("c", false, "get", r#"{"id":"XR99"}"#, "{}"));
         all.push(lesson("d", true, "get", r#"{"id":"XR99"}"#, "{}"));
         let write = r#"{"cabin":"eco","id":"R99"}"#;
-        all.push(lesson("e", true, "set", write, r#"{"id":"R99","cabin":"eco"}"#));
-        all.push(lesson("e", true, "get", r#"{"id":"R99"}"#, r#"{"id":"R99","cabin":"biz"}"#));
+        all.push(lesson(
+            "e",
+            true,
+            "set",
+            write,
+            r#"{"id":"R99","cabin":"eco"}"#,
+        ));
+        all.push(lesson(
+            "e",
+            true,
+            "get",
+            r#"{"id":"R99"}"#,
+            r#"{"id":"R99","cabin":"biz"}"#,
+        ));
         let learned = Mends::learn(&all).learned();
-        assert_eq!((learned.reads_as_written, learned.refusals), (0, 0), "{learned:?}");
+        assert_eq!(
+            (learned.reads_as_written, learned.refusals),
+            (0, 0),
+            "{learned:?}"
+        );
     }
 }

@@ -16,6 +16,7 @@ mod check;
 mod index;
 mod load;
 mod mend;
+mod regions;
 mod session;
 mod stored;
 mod world;
@@ -32,6 +33,7 @@ use super::{EnvError, EnvResult, Environment, Session, Start};
 pub use check::{CheckRow, check};
 use index::Index;
 pub use mend::Learned;
+pub use regions::{RegionRow, regions};
 use session::ReplaySession;
 pub use world::Behaviour;
 

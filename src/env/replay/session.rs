@@ -99,10 +99,10 @@ impl ReplaySession {
     fn seen(&self, asked: &Asked<'_>) -> (&[Write], Key) {
         if self.calibrated && !asked.changes {
             for (at, write) in self.writes.iter().enumerate() {
-                let after = self
-                    .index
-                    .world
-                    .visible_after(asked.name, &self.draw(), write.position);
+                let after =
+                    self.index
+                        .world
+                        .visible_after(asked.name, &self.draw(), write.position);
                 if ((asked.position - write.position) as f64) < after {
                     // Writes show in their order.
                     return (&self.writes[..at], write.before);
@@ -131,7 +131,10 @@ impl ReplaySession {
                 let made = (self.mend && !recorded.rank.real)
                     .then(|| {
                         let Asked {
-                            name, arguments, names, ..
+                            name,
+                            arguments,
+                            names,
+                            ..
                         } = asked;
                         index.mends.mend(name, arguments, names, base, writes)
                     })
@@ -190,10 +193,10 @@ impl ReplaySession {
     /// A failure that passes, at the rate of the real arm. The call is not made.
     fn failure(&self, asked: &Asked<'_>) -> Option<Answer> {
         let written = !self.writes.is_empty();
-        let failed =
-            self.index
-                .world
-                .failure(asked.name, written, &self.draw(), asked.position)?;
+        let failed = self
+            .index
+            .world
+            .failure(asked.name, written, &self.draw(), asked.position)?;
         let mut answer = failed.answer();
         answer.state_hash = None;
         answer.origin = Origin::Generated;

@@ -141,7 +141,11 @@ impl World {
         let of = |name: &Arc<str>| {
             let (failed, calls) = self.failures[&(Arc::clone(name), None)];
             let fit = self.latency.get(&(Arc::clone(name), None));
-            let visible = self.visible.get(name).map(Vec::as_slice).unwrap_or_default();
+            let visible = self
+                .visible
+                .get(name)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             let late = visible.iter().filter(|after| **after > 1.0).count();
             Behaviour {
                 api: name.to_string(),
