@@ -20,11 +20,11 @@ use crate::randomize::{Cell, Outcome, RandomizeError, Request, randomize};
 /// docs/randomize.md.
 #[derive(Debug, Args)]
 pub(crate) struct RandomizeArgs {
-    /// Environment in the lake; NAME@anything counts as NAME
+    /// Environment in the lake; NAME--anything counts as NAME
     #[arg(long, env = "FIDELAKE_ENVIRONMENT", value_name = "NAME")]
     environment: String,
     /// Sum of the intensities that may be spent
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
     budget: f64,
     /// What is spent at a time
     #[arg(long, value_name = "S", default_value_t = 0.02)]

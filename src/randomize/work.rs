@@ -14,7 +14,7 @@ use crate::lake::{At, Lake};
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The environment; `NAME@anything` counts as it.
+    /// The environment; `NAME--anything` counts as it.
     pub environment: String,
     /// Sum of the intensities over all cells.
     pub budget: f64,

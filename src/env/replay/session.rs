@@ -128,7 +128,8 @@ impl ReplaySession {
             Some((found, at)) => {
                 let recorded = &index.recorded[at];
                 let base = &recorded.answer;
-                let made = (self.mend && !recorded.rank.real)
+                // A real answer from another state may be as old as the simulator's.
+                let made = (self.mend && (!recorded.rank.real || found == Found::Call))
                     .then(|| {
                         let Asked {
                             name,

@@ -70,7 +70,7 @@ impl Listening {
 
     pub(crate) fn ask(&self, head: &str, headers: &str, body: &str) -> Heard {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        let host = match headers.to_ascii_lowercase().contains("host:") {
+        let host = match headers.to_ascii_lowercase().starts_with("host:") {
             true => String::new(),
             false => format!("Host: {}\r\n", self.address),
         };
