@@ -17,4 +17,5 @@ pub mod lake;
 pub mod randomize;
 pub mod monitor;
 pub mod report;
+pub mod serve;
 pub mod validate;

@@ -13,7 +13,7 @@ use crate::dual::{
     run as run_plan, status,
 };
 use crate::env::EnvError;
-use crate::env::replay::{CheckRow, Miss, Replay, THRESHOLD, check};
+use crate::env::replay::{CheckRow, Replay, THRESHOLD, check};
 use crate::report::OutputFormat;
 
 /// Run the same calls on both arms, and see where a plan stands.
@@ -382,11 +382,8 @@ async fn replay_command(
     let replay = Replay {
         environment: args.environment.clone(),
         r#where: args.filter.clone(),
-        version: None,
-        threshold: None,
-        miss: Miss::Unknown,
-        through: None,
         reads: args.reads.iter().cloned().collect(),
+        ..Replay::default()
     };
     let rows = check(&global.lake, &replay, &args.threshold)
         .await

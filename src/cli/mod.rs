@@ -18,12 +18,14 @@ mod perturb;
 mod plan;
 mod printer;
 mod profile;
+mod randomize;
 mod record;
 mod repair;
 mod report;
 mod schema;
 mod shell;
 mod show;
+mod simulate;
 mod simulate_budget;
 mod slice;
 mod sql;
@@ -176,6 +178,10 @@ enum Command {
     Perturb(perturb::PerturbArgs),
     /// Put rare failures of the real world into simulated trajectories
     Augment(augment::AugmentArgs),
+    /// Say which perturbations bring the simulator nearest to the real world
+    Randomize(randomize::RandomizeArgs),
+    /// Serve an environment from the lake, as an MCP server
+    Simulate(Box<simulate::SimulateArgs>),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// Make a page to look at or to mail
@@ -250,6 +256,8 @@ pub fn main() -> ExitCode {
             Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Perturb(args) => perturb::run(args, &printer),
             Command::Augment(args) => augment::run(args, global, &printer).await,
+            Command::Randomize(args) => randomize::run(args, global, &printer).await,
+            Command::Simulate(args) => simulate::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Report(args) => report::run(args, global, &printer).await,
             Command::Why(args) => why::run(args, global, &printer).await,

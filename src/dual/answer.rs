@@ -147,18 +147,18 @@ impl Mark {
 
 /// The origin of a whole run: the least direct of its answers.
 pub(super) fn run_origin<'a>(results: impl Iterator<Item = &'a str>) -> &'static str {
-    let mut worst = Origin::Live;
+    // From the least direct on.
+    const ORDER: [Origin; 3] = [Origin::Generated, Origin::ReplayNear, Origin::ReplayExact];
+    let mut worst = ORDER.len();
     for result in results {
         let Ok(doc) = Doc::parse(result) else {
             continue;
         };
-        match doc.root().get_str("origin") {
-            Some("replay_near") => return Origin::ReplayNear.as_str(),
-            Some("replay_exact") => worst = Origin::ReplayExact,
-            _ => {}
-        }
+        let origin = doc.root().get_str("origin");
+        let place = ORDER.iter().position(|one| Some(one.as_str()) == origin);
+        worst = worst.min(place.unwrap_or(worst));
     }
-    worst.as_str()
+    ORDER.get(worst).copied().unwrap_or_default().as_str()
 }
 
 #[cfg(test)]

@@ -22,13 +22,20 @@ impl Running<'_> {
     pub(super) async fn labels(&mut self) -> DualResult<(String, Option<String>)> {
         let mut labels = Object::default();
         if let Some(given) = &self.task.labels {
-            let own = self.world.perturbation.as_ref().map(|_| "perturbation");
-            let ours: Vec<&str> = OURS.iter().copied().chain(own).collect();
+            let own: &[&str] = match &self.world.perturbation {
+                Some(_) => &["perturbation", "perturbation_intensity"],
+                None => &[],
+            };
+            let ours: Vec<&str> = OURS.iter().chain(own).copied().collect();
             labels.rest(&one_line(given), &ours);
         }
         labels
             .text("plan", &self.shared.plan.id())
-            .opt_text("perturbation", self.world.perturbation.as_deref());
+            .opt_text("perturbation", self.world.perturbation.as_deref())
+            .opt_text(
+                "perturbation_intensity",
+                self.world.perturbation_intensity.as_deref(),
+            );
         let Some(position) = self.task.probed else {
             return Ok((labels.finish(), None));
         };

@@ -42,6 +42,8 @@ pub(super) struct World {
     pub(super) through: Option<String>,
     /// The perturbations around it, as a label of its runs.
     pub(super) perturbation: Option<String>,
+    /// Their intensities, as a label.
+    pub(super) perturbation_intensity: Option<String>,
     /// Sessions that can be reset.
     idle: Mutex<Vec<Box<dyn Session>>>,
 }
@@ -66,6 +68,7 @@ impl Shared {
                 breaker: Breaker::new(plan.breaker),
                 through: through(spec).map(str::to_owned),
                 perturbation: spec.perturbation(),
+                perturbation_intensity: spec.perturbation_intensity(),
                 idle: Mutex::default(),
             };
             worlds.insert(name.to_owned(), world);

@@ -20,4 +20,5 @@ pub use error::{EngineError, EngineResult};
 pub use learn::{Edit, Evidence, LearnReport, edit, learn, stored, stored_as};
 pub use profile::{ProfileReport, profile};
 pub use rows::Rows;
+pub(crate) use rules::Said;
 pub use session::{Engine, bare_context};

@@ -12,6 +12,8 @@ pub enum Origin {
     ReplayExact,
     /// Recorded for a similar call.
     ReplayNear,
+    /// Made of recorded answers.
+    Generated,
 }
 
 impl Origin {
@@ -22,6 +24,7 @@ impl Origin {
             Self::Live => "live",
             Self::ReplayExact => "replay_exact",
             Self::ReplayNear => "replay_near",
+            Self::Generated => "generated",
         }
     }
 }

@@ -37,5 +37,6 @@ mod record;
 mod record_http;
 mod records;
 mod shared_data;
+mod simulate;
 mod structure;
 mod support;

@@ -16,8 +16,9 @@ pub enum PerturbError {
         /// What was given.
         given: String,
     },
-    /// One perturbation stands twice in a list: its second draw would be the first again.
-    #[error("{0} stands twice in the list: leave one out")]
+    /// One perturbation stands twice in a list for one tool: its second draw would be the
+    /// first again.
+    #[error("{0} stands twice in the list: leave one out, or give each tools of its own")]
     Twice(&'static str),
     /// A key that says nothing to this perturbation.
     #[error("{name} knows no `{key}`; it knows {known}")]

@@ -28,7 +28,7 @@ impl Perturbations {
         let mut settings: Vec<Setting> = Vec::new();
         for item in items {
             let setting = Setting::of(item)?;
-            if settings.iter().any(|other| other.kind == setting.kind) {
+            if settings.iter().any(|other| other.overlaps(&setting)) {
                 return Err(PerturbError::Twice(setting.kind.as_str()));
             }
             settings.push(setting);
@@ -191,12 +191,15 @@ impl Perturbations {
 
     /// Whether these can stand around an environment in this way.
     pub(super) fn permitted(&self, around: &Around) -> Result<(), PerturbError> {
-        for (place, setting) in self.layers().enumerate() {
+        let mut others = false;
+        for setting in self.layers() {
             let name = setting.kind.as_str();
             if setting.makes_calls() && !around.uncounted_calls {
                 return Err(PerturbError::Uncounted(name));
             }
-            if setting.kind == Perturbation::EventualConsistency && place > 0 {
+            if setting.kind != Perturbation::EventualConsistency {
+                others = true;
+            } else if others {
                 return Err(PerturbError::First(name));
             }
         }

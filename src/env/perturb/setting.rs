@@ -173,6 +173,15 @@ impl Setting {
         })
     }
 
+    /// Whether it is the same perturbation of a tool that the other one means, too.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let apart = match (&self.tools, &other.tools) {
+            (Some(ours), Some(theirs)) => ours.is_disjoint(theirs),
+            _ => false,
+        };
+        self.kind == other.kind && !apart
+    }
+
     /// Whether it makes calls that nobody asked for.
     pub(super) fn makes_calls(&self) -> bool {
         self.kind == Perturbation::EventualConsistency || self.doubled

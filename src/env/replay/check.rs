@@ -8,7 +8,8 @@ use std::path::Path;
 use fidelake_core::gap::{Answer as Value, Comparer, Form};
 use rayon::prelude::*;
 
-use super::index::{Found, Index, Stored};
+use super::index::{Found, Index};
+use super::stored::Stored;
 use super::{Replay, load};
 
 /// Figures at one threshold.
@@ -59,14 +60,15 @@ fn row(index: &Index, threshold: f64) -> CheckRow {
         .recorded
         .par_iter()
         .map(|asked| {
-            let (found, at) = index.find(
-                &asked.name,
-                asked.key,
-                &asked.arguments,
-                asked.history,
-                threshold,
-                Some(&asked.trajectory),
-            )?;
+            let (found, at) = index
+                .exact(asked.key, asked.history, None, |other| {
+                    other.trajectory != asked.trajectory
+                })
+                .or_else(|| {
+                    let (name, arguments) = (&asked.name, &asked.arguments);
+                    let without = Some(&*asked.trajectory);
+                    index.near(name, arguments, asked.history, threshold, without)
+                })?;
             Some((found, gap(&asked.answer, &index.recorded[at].answer)))
         })
         .collect();

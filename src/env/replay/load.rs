@@ -4,26 +4,66 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, AsArray as _, RecordBatch, StringArray};
+use arrow::array::{Array as _, AsArray as _, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use fidelake_core::json::key::Key;
 use fidelake_core::json::{Doc, push_json_string};
+use fidelake_core::mend::{Leaf, leaves};
 
 use super::super::Tool;
 use super::Replay;
-use super::index::{Index, Recorded, Stored};
-use crate::engine::Engine;
+use super::index::{Index, Rank, Recorded, related};
+use super::mend::{Lesson, Mends};
+use super::stored::Stored;
+use super::world::{Seen, World};
+use crate::engine::{Engine, Said};
 use crate::lake::{At, Lake};
 
 const RECORDED: &str = include_str!("../../../queries/replay/recorded.sql");
 const TOOLS: &str = include_str!("../../../queries/replay/tools.sql");
+const VISIBLE: &str = include_str!("../../../queries/replay/visible.sql");
 
 /// Reads all recorded calls of the environment; they stay in memory.
-pub(super) async fn load(lake: &Path, replay: &Replay) -> Result<Index, String> {
+pub(super) async fn load(folder: &Path, replay: &Replay) -> Result<Index, String> {
+    Ok(read_lake(folder, replay).await?.index(replay, |_| true))
+}
+
+/// What stands in the lake.
+pub(super) struct Recordings {
+    version: i64,
+    pub(super) rows: Vec<Row>,
+    declared: Vec<(String, String)>,
+    visible: Vec<(Arc<str>, f64)>,
+    said: Said,
+}
+
+impl Recordings {
+    /// The index over those rows that are `kept`.
+    pub(super) fn index(&self, replay: &Replay, kept: impl Fn(&Row) -> bool) -> Index {
+        let rows: Vec<Row> = self.rows.iter().filter(|row| kept(row)).cloned().collect();
+        // What changes something is known from all rows.
+        let changing = changing(&self.rows, &self.declared, replay, &self.said);
+        let mut index = Index::of(self.version, changing);
+        index.has_catalog = !self.declared.is_empty();
+        index.tools = tools(self.declared.clone(), &rows, &index);
+        let lessons = fill(&mut index, rows);
+        if replay.calibrated {
+            index.world = World::fit(&seen(&lessons), self.visible.clone());
+        }
+        if replay.mend || replay.templates {
+            let lessons: Vec<Lesson> = lessons.into_iter().map(|(lesson, _)| lesson).collect();
+            index.mends = Mends::learn(&lessons);
+        }
+        index
+    }
+}
+
+pub(super) async fn read_lake(folder: &Path, replay: &Replay) -> Result<Recordings, String> {
     let fail = |e: &dyn std::fmt::Display| e.to_string();
-    let lake = Lake::open(lake).map_err(|e| fail(&e))?;
+    let lake = Lake::open(folder).map_err(|e| fail(&e))?;
     let at = replay.version.map_or(At::Newest, At::Version);
     let engine = Engine::open(&lake, &at).await.map_err(|e| fail(&e))?;
     let filter = replay.r#where.as_deref().unwrap_or("true");
@@ -34,13 +74,13 @@ pub(super) async fn load(lake: &Path, replay: &Replay) -> Result<Index, String> 
         "environment",
         ScalarValue::from(replay.environment.as_str()),
     )];
-    let sql = RECORDED.replace("{where}", filter);
-    let (_, batches) = engine
-        .query_with(&sql, &parameters)
-        .await
-        .map_err(|e| fail(&e))?;
+    let ask = async |sql: &str| {
+        let sql = sql.replace("{where}", filter);
+        let asked = engine.query_with(&sql, &parameters).await;
+        asked.map(|(_, batches)| batches).map_err(|e| fail(&e))
+    };
     let mut rows = Vec::new();
-    for batch in &batches {
+    for batch in &ask(RECORDED).await? {
         read(batch, &mut rows).map_err(|e| fail(&e))?;
     }
     if rows.is_empty() {
@@ -49,62 +89,126 @@ pub(super) async fn load(lake: &Path, replay: &Replay) -> Result<Index, String> 
             replay.environment
         ));
     }
-    let mut index = Index::of(engine.version().version, changing(&rows, replay));
-    let (_, batches) = engine
-        .query_with(TOOLS, &parameters)
-        .await
-        .map_err(|e| fail(&e))?;
-    index.tools = tools(&batches, &rows, &index).map_err(|e| fail(&e))?;
+    let declared = offered(&ask(TOOLS).await?).map_err(|e| fail(&e))?;
+    let said = Said::read(folder).map_err(|e| fail(&e))?;
+    let visible = match replay.calibrated {
+        true => visible(&ask(VISIBLE).await?).map_err(|e| fail(&e))?,
+        false => Vec::new(),
+    };
+    Ok(Recordings {
+        version: engine.version().version,
+        rows,
+        declared,
+        visible,
+        said,
+    })
+}
+
+/// Puts the calls into the index, each with its place; gives them back with the time
+/// that they took.
+fn fill(index: &mut Index, rows: Vec<Row>) -> Vec<(Lesson, Option<f64>)> {
+    let mut lessons = Vec::new();
     let mut answers: HashMap<Key, Arc<Stored>> = HashMap::new();
     let (mut run, mut history) = (String::new(), Index::start());
+    let mut writes: Vec<(Key, Vec<Leaf>)> = Vec::new();
     for row in rows {
         if run != row.run {
             (run, history) = (row.run.clone(), Index::start());
+            writes.clear();
         }
         let before = history;
-        if index.changes(&row.name) {
+        let names = leaves(&row.arguments);
+        let related = related(writes.iter().map(|(key, names)| (*key, &**names)), &names);
+        let changes = index.changes(&row.name);
+        if changes {
             history = Index::after(history, row.key);
+            writes.push((row.key, names));
         }
-        if let Some(answer) = row.answer {
-            // Many calls have one answer; it stands in memory once.
-            let hash = Key::of(format!("{answer:?}").as_bytes());
-            let answer = Arc::clone(answers.entry(hash).or_insert_with(|| Arc::new(answer)));
-            index.add(Recorded {
-                trajectory: row.trajectory.into(),
-                name: row.name.into(),
+        let Some(answer) = row.answer else { continue };
+        // Many calls have one answer; it stands in memory once.
+        let hash = Key::of(format!("{answer:?}").as_bytes());
+        let answer = Arc::clone(answers.entry(hash).or_insert_with(|| Arc::new(answer)));
+        let (name, arguments): (Arc<str>, Arc<str>) = (row.name.into(), row.arguments.into());
+        lessons.push((
+            Lesson {
+                run: row.run.into(),
+                name: Arc::clone(&name),
+                arguments: Arc::clone(&arguments),
                 key: row.key,
-                arguments: row.arguments.into(),
                 history: before,
-                answer,
+                changes,
+                real: row.real,
+                answer: Arc::clone(&answer),
+            },
+            row.latency_ms,
+        ));
+        index.add(Recorded {
+            trajectory: row.trajectory.into(),
+            name,
+            key: row.key,
+            arguments,
+            history: before,
+            related,
+            rank: Rank {
+                real: row.real,
+                lasting: !answer.is_transient(),
+                live: row.live,
+                began: row.began,
+            },
+            answer,
+        });
+    }
+    lessons
+}
+
+/// The real calls, each with whether a write came before it.
+fn seen(lessons: &[(Lesson, Option<f64>)]) -> Vec<Seen> {
+    let mut all = Vec::new();
+    for run in lessons.chunk_by(|(a, _), (b, _)| a.run == b.run) {
+        let mut written = false;
+        for (lesson, latency_ms) in run.iter().filter(|(lesson, _)| lesson.real) {
+            all.push(Seen {
+                name: Arc::clone(&lesson.name),
+                written,
+                latency_ms: *latency_ms,
+                answer: Arc::clone(&lesson.answer),
             });
+            written |= lesson.changes;
         }
     }
-    Ok(index)
+    all
 }
 
 /// A call in the order of its run; `None`: what came back is no answer of the tool.
-struct Row {
-    run: String,
-    trajectory: String,
-    name: String,
-    arguments: String,
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) run: String,
+    pub(super) trajectory: String,
+    pub(super) name: String,
+    pub(super) arguments: String,
     key: Key,
     state_hash: Option<String>,
-    answer: Option<Stored>,
+    pub(super) real: bool,
+    live: bool,
+    /// Start of the run, microseconds.
+    began: i64,
+    latency_ms: Option<f64>,
+    pub(super) answer: Option<Stored>,
 }
 
-fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), arrow::error::ArrowError> {
-    let text = |name: &str| -> Result<StringArray, arrow::error::ArrowError> {
-        let column = batch
+fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), ArrowError> {
+    let column = |name: &str| {
+        batch
             .column_by_name(name)
-            .ok_or_else(|| arrow::error::ArrowError::SchemaError(format!("no column {name}")))?;
-        Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
+            .ok_or_else(|| ArrowError::SchemaError(format!("no column {name}")))
     };
-    let number = |name: &str| -> Result<arrow::array::Int64Array, arrow::error::ArrowError> {
-        let column = batch
-            .column_by_name(name)
-            .ok_or_else(|| arrow::error::ArrowError::SchemaError(format!("no column {name}")))?;
-        Ok(cast(column, &DataType::Int64)?
+    let text = |name: &str| -> Result<StringArray, ArrowError> {
+        Ok(cast(column(name)?, &DataType::Utf8)?
+            .as_string::<i32>()
+            .clone())
+    };
+    let number = |name: &str| -> Result<Int64Array, ArrowError> {
+        Ok(cast(column(name)?, &DataType::Int64)?
             .as_primitive::<Int64Type>()
             .clone())
     };
@@ -123,15 +227,21 @@ fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), arrow::error::Ar
         "error_type",
         "state_hash",
         "extra",
+        "outcome",
+        "arm",
+        "origin",
     ];
     let texts = names
         .iter()
         .map(|name| text(name))
         .collect::<Result<Vec<_>, _>>()?;
-    let numbers = ["is_error", "status", "rpc_code", "truncated"]
+    let numbers = ["is_error", "status", "rpc_code", "truncated", "started_at"]
         .iter()
         .map(|name| number(name))
         .collect::<Result<Vec<_>, _>>()?;
+    let latency: Float64Array = cast(column("latency_ms")?, &DataType::Float64)?
+        .as_primitive::<Float64Type>()
+        .clone();
     for row in 0..batch.num_rows() {
         let get = |column: usize| {
             texts[column]
@@ -162,6 +272,7 @@ fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), arrow::error::Ar
             error_type: get(11),
             truncated: int(3).map(|flag| flag != 0),
             state_hash: get(12),
+            outcome: get(14).unwrap_or_default(),
             value,
         });
         rows.push(Row {
@@ -171,20 +282,25 @@ fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), arrow::error::Ar
             arguments: get(3).or_else(|| get(4)).unwrap_or_else(|| "{}".to_owned()),
             key,
             state_hash: get(12),
+            real: get(15).as_deref() == Some("real"),
+            live: get(16).as_deref() == Some("live"),
+            began: int(4).unwrap_or(i64::MIN),
+            latency_ms: latency.is_valid(row).then(|| latency.value(row)),
             answer,
         });
     }
     Ok(())
 }
 
-/// What was itself replayed would make a copy of a copy; a lost or late answer is none.
+/// What was itself replayed or generated would make a copy of a copy; a lost or late
+/// answer is none.
 fn no_answer(extra: &str) -> bool {
     Doc::parse(extra).is_ok_and(|doc| {
         let root = doc.root();
         root.get_some("fault").is_some()
             || root
                 .get_str("origin")
-                .is_some_and(|origin| origin.starts_with("replay"))
+                .is_some_and(|origin| origin.starts_with("replay") || origin == "generated")
     })
 }
 
@@ -206,9 +322,19 @@ fn spelled(kind: &str, text: String) -> String {
     }
 }
 
-/// A tool changes nothing if the description says so, or if the state hash was the
-/// same after every one of its calls as before it, as far as it was recorded.
-fn changing(rows: &[Row], replay: &Replay) -> BTreeMap<String, bool> {
+/// A tool changes nothing if the description says so, or the lake's rules; else if
+/// the state hash was the same after every one of its calls as before it, as far as it
+/// was recorded; else if its declaration says so.
+fn changing(
+    rows: &[Row],
+    declared: &[(String, String)],
+    replay: &Replay,
+    said: &Said,
+) -> BTreeMap<String, bool> {
+    let hints = declared
+        .iter()
+        .filter_map(|(name, declaration)| Some((name.clone(), hint(declaration)?)));
+    let mut found: BTreeMap<String, bool> = hints.collect();
     let mut seen: BTreeMap<String, bool> = BTreeMap::new();
     for pair in rows.windows(2) {
         let [before, after] = pair else { continue };
@@ -218,48 +344,85 @@ fn changing(rows: &[Row], replay: &Replay) -> BTreeMap<String, bool> {
             *seen.entry(after.name.clone()).or_insert(false) |= a != b;
         }
     }
-    for tool in &replay.reads {
-        seen.insert(tool.clone(), false);
+    found.extend(seen);
+    for name in rows.iter().map(|row| &row.name) {
+        if let Some(mutates) = said.declared.mutates(&replay.environment, name) {
+            found.insert(name.clone(), mutates);
+        }
     }
-    seen
+    for tool in &replay.reads {
+        found.insert(tool.clone(), false);
+    }
+    found
 }
 
-fn tools(
-    batches: &[RecordBatch],
-    rows: &[Row],
-    index: &Index,
-) -> Result<Vec<Tool>, arrow::error::ArrowError> {
-    let mutates = |name: &str| index.changing.get(name).copied();
+/// What a declaration says of changing something.
+fn hint(declaration: &str) -> Option<bool> {
+    let doc = Doc::parse(declaration).ok()?;
+    let root = doc.root();
+    let own = ["mutates", "mutates_state"];
+    let own = own
+        .iter()
+        .find_map(|key| root.get(key).and_then(|n| n.as_bool()));
+    own.or_else(|| {
+        let read_only = root.get("annotations")?.get("readOnlyHint")?.as_bool()?;
+        Some(!read_only)
+    })
+}
+
+/// Names and declarations of the catalog.
+fn offered(batches: &[RecordBatch]) -> Result<Vec<(String, String)>, ArrowError> {
     let mut tools = Vec::new();
     for batch in batches {
         let names = cast(batch.column(0), &DataType::Utf8)?;
         let texts = cast(batch.column(1), &DataType::Utf8)?;
-        for (name, text) in names
+        for pair in names
             .as_string::<i32>()
             .iter()
             .zip(texts.as_string::<i32>())
         {
-            if let (Some(name), Some(text)) = (name, text) {
-                tools.push(Tool {
-                    name: name.to_owned(),
-                    declaration: text.to_owned(),
-                    mutates: mutates(name),
-                });
+            if let (Some(name), Some(text)) = pair {
+                tools.push((name.to_owned(), text.to_owned()));
             }
         }
     }
-    if tools.is_empty() {
-        // No catalog was recorded: what was called is what there is.
-        let names: std::collections::BTreeSet<&str> = rows.iter().map(|row| &*row.name).collect();
-        for name in names {
-            let mut declaration = String::from("{\"name\":");
-            push_json_string(name, &mut declaration);
-            tools.push(Tool {
-                name: name.to_owned(),
-                declaration: declaration + "}",
-                mutates: mutates(name),
-            });
+    Ok(tools)
+}
+
+fn visible(batches: &[RecordBatch]) -> Result<Vec<(Arc<str>, f64)>, ArrowError> {
+    let mut found = Vec::new();
+    for batch in batches {
+        let names = cast(batch.column(0), &DataType::Utf8)?;
+        let calls = cast(batch.column(1), &DataType::Float64)?;
+        for pair in names
+            .as_string::<i32>()
+            .iter()
+            .zip(calls.as_primitive::<Float64Type>())
+        {
+            if let (Some(name), Some(calls)) = pair {
+                found.push((name.into(), calls));
+            }
         }
     }
-    Ok(tools)
+    Ok(found)
+}
+
+fn tools(declared: Vec<(String, String)>, rows: &[Row], index: &Index) -> Vec<Tool> {
+    let tool = |name: String, declaration: String| Tool {
+        mutates: index.changing.get(&name).copied(),
+        name,
+        declaration,
+    };
+    if !declared.is_empty() {
+        let all = declared.into_iter();
+        return all.map(|(name, text)| tool(name, text)).collect();
+    }
+    // No catalog was recorded: what was called is what there is.
+    let names: std::collections::BTreeSet<&str> = rows.iter().map(|row| &*row.name).collect();
+    let bare = |name: &str| {
+        let mut declaration = String::from("{\"name\":");
+        push_json_string(name, &mut declaration);
+        tool(name.to_owned(), declaration + "}")
+    };
+    names.into_iter().map(bare).collect()
 }

@@ -2,37 +2,46 @@
 //!
 //! In this order: the same call after the same state-changing calls; the same
 //! call; the most similar call of that tool, if its arguments are near enough;
-//! else what the description says of misses. Every answer says where it came from
+//! else what the description says of misses. Of several answers to one call in one
+//! state the newest of the real arm holds. Every answer says where it came from
 //! and how far its arguments were. A replay has no state: what was recorded after
 //! another history may be wrong here, which is what the origin is for.
+//!
+//! A description may ask for more: that what only the simulator answered is mended by
+//! what real answers teach (`mend`), that templates answer what nobody did
+//! (`templates`), and that time, passing failures and late writes are as on the real
+//! arm (`calibrated`).
 
 mod check;
 mod index;
 mod load;
+mod mend;
+mod regions;
+mod session;
+mod stored;
+mod world;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
-use fidelake_core::json::key::{Key, call_key};
-use fidelake_core::json::{Doc, push_json_string};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
-use super::{
-    Answer, Closing, EnvError, EnvResult, Environment, Fault, Note, Origin, Request, Session,
-    Snapshot, Start, Tool,
-};
+use super::{EnvError, EnvResult, Environment, Session, Start};
 pub use check::{CheckRow, check};
-use index::{Found, Index};
+use index::Index;
+pub use mend::Learned;
+pub use regions::{RegionRow, regions};
+use session::ReplaySession;
+pub use world::Behaviour;
 
 /// Arguments this near are taken for the same question where nothing else is said.
 pub const THRESHOLD: f64 = 0.25;
 
 /// Which recordings answer, and how.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
     /// Environment in the lake.
@@ -52,6 +61,44 @@ pub struct Replay {
     /// state hashes show that they do not.
     #[serde(default)]
     pub reads: BTreeSet<String>,
+    /// Folder of another lake to read, from the plan's folder; else the one at hand.
+    pub lake: Option<PathBuf>,
+    /// Whether what only the simulator answered is mended by what real answers teach.
+    #[serde(default)]
+    pub mend: bool,
+    /// Whether templates answer what has no recorded answer, before similar calls do.
+    #[serde(default)]
+    pub templates: bool,
+    /// Whether time, passing failures and late writes are as measured on the real arm.
+    #[serde(default)]
+    pub calibrated: bool,
+    /// Share of the calibrated latency that is waited for, [0,1]; all of it is said.
+    #[serde(default)]
+    pub speed: f64,
+    /// Seed of all chance.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// What a replay has read.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Loaded {
+    /// The lake version.
+    pub version: i64,
+    /// Recorded calls with an answer.
+    pub recorded: usize,
+    /// Of these, answers that a newer or more real one supersedes.
+    pub superseded: usize,
+    /// Tools on offer.
+    pub tools: usize,
+    /// Whether a catalog was recorded; else the tools are what was called.
+    pub has_catalog: bool,
+    /// Names of the tools of which it is not known whether they change something.
+    pub unknown_effect: Vec<String>,
+    /// What real answers teach.
+    pub learned: Learned,
+    /// How the real arm behaves, by tool; empty unless it is calibrated.
+    pub behaviour: Vec<Behaviour>,
 }
 
 /// What becomes of a call without an answer.
@@ -69,26 +116,42 @@ pub enum Miss {
 
 /// A replay that can be opened.
 #[derive(Debug)]
-pub(super) struct ReplayEnvironment {
+pub struct ReplayEnvironment {
     replay: Replay,
     lake: PathBuf,
     index: OnceCell<Arc<Index>>,
 }
 
 impl Replay {
+    /// A replay of a lake by itself, outside of any plan.
+    ///
+    /// # Errors
+    /// If the description cannot be used.
+    pub fn of(&self, lake: &Path) -> EnvResult<ReplayEnvironment> {
+        self.build(&super::Context {
+            name: &self.environment,
+            folder: Path::new("."),
+            lake: Some(lake),
+        })
+    }
+
     /// Checks the description.
     pub(super) fn build(&self, context: &super::Context<'_>) -> EnvResult<ReplayEnvironment> {
         let wrong = |why: &str| EnvError::Description {
             name: context.name.to_owned(),
             why: why.to_owned(),
         };
-        let Some(lake) = context.lake else {
+        let other = self.lake.as_ref().map(|lake| context.folder.join(lake));
+        let Some(lake) = other.or_else(|| context.lake.map(Path::to_owned)) else {
             return Err(wrong(
                 "a replay answers from a lake: give one with --lake DIR",
             ));
         };
         if self.threshold.is_some_and(|t| !(0.0..=1.0).contains(&t)) {
             return Err(wrong("threshold: write a number from 0.0 to 1.0"));
+        }
+        if !(0.0..=1.0).contains(&self.speed) {
+            return Err(wrong("speed: write a number from 0.0 (no waiting) to 1.0"));
         }
         let passes = self.miss == Miss::PassThroughAndRecord;
         if passes != self.through.is_some() {
@@ -98,7 +161,7 @@ impl Replay {
         }
         Ok(ReplayEnvironment {
             replay: self.clone(),
-            lake: lake.to_owned(),
+            lake,
             index: OnceCell::new(),
         })
     }
@@ -112,6 +175,14 @@ impl Environment for ReplayEnvironment {
 
     /// A given state is what the recording began with; it is not used.
     async fn open(&self, _start: &Start) -> EnvResult<Box<dyn Session>> {
+        let index = Arc::clone(self.index().await?);
+        Ok(Box::new(ReplaySession::new(index, &self.replay)))
+    }
+}
+
+impl ReplayEnvironment {
+    /// Reads the lake, once.
+    async fn index(&self) -> EnvResult<&Arc<Index>> {
         let index = self.index.get_or_try_init(|| async {
             // A lake stays on its thread.
             let (lake, replay) = (self.lake.clone(), self.replay.clone());
@@ -124,103 +195,26 @@ impl Environment for ReplayEnvironment {
                 why,
             })
         });
-        Ok(Box::new(ReplaySession {
-            index: Arc::clone(index.await?),
-            threshold: self.replay.threshold.unwrap_or(THRESHOLD),
-            miss: self.replay.miss,
-            history: Index::start(),
-        }))
-    }
-}
-
-/// One history of state-changing calls.
-#[derive(Debug)]
-struct ReplaySession {
-    index: Arc<Index>,
-    threshold: f64,
-    miss: Miss,
-    history: Key,
-}
-
-#[async_trait]
-impl Session for ReplaySession {
-    fn version(&self) -> Option<String> {
-        Some(format!("replay of lake version {}", self.index.version))
+        index.await
     }
 
-    async fn tools(&mut self) -> EnvResult<Vec<Tool>> {
-        Ok(self.index.tools.clone())
-    }
-
-    async fn call(&mut self, request: Request<'_>) -> Answer {
-        let asked = Instant::now();
-        let doc = Doc::parse(request.arguments).ok();
-        let key = call_key(request.name, doc.as_ref().map(Doc::root), request.arguments);
-        let index = Arc::clone(&self.index);
-        let arguments = request.arguments.to_owned();
-        let (name, history, threshold) = (request.name.to_owned(), self.history, self.threshold);
-        // A near match looks at every recorded call of the tool.
-        let found = tokio::task::block_in_place(move || {
-            index
-                .find(&name, key, &arguments, history, threshold, None)
-                .map(|(found, at)| (found, index.recorded[at].answer.clone()))
-        });
-        if self.index.changes(request.name) {
-            self.history = Index::after(self.history, key);
-        }
-        let latency_ms = asked.elapsed().as_secs_f64() * 1e3;
-        match found {
-            Some((found, recorded)) => {
-                let (origin, distance, note) = match found {
-                    Found::Place => (Origin::ReplayExact, 0.0, None),
-                    Found::Call => (
-                        Origin::ReplayExact,
-                        0.0,
-                        Some(Note::new(
-                            "other_history",
-                            "recorded after other state-changing calls",
-                        )),
-                    ),
-                    Found::Near(distance) => (Origin::ReplayNear, distance, None),
-                };
-                let mut answer = recorded.answer();
-                if found != Found::Place {
-                    answer.state_hash = None;
-                }
-                answer.latency_ms = latency_ms;
-                answer.origin = origin;
-                answer.distance = Some(distance);
-                answer.notes.extend(note);
-                answer
-            }
-            None => self.missed(request.name, latency_ms),
-        }
-    }
-
-    async fn snapshot(&mut self) -> EnvResult<Option<Snapshot>> {
-        Ok(None)
-    }
-
-    async fn reset(&mut self, _start: &Start) -> EnvResult<()> {
-        self.history = Index::start();
-        Ok(())
-    }
-
-    async fn close(self: Box<Self>) -> Closing {
-        Closing::default()
-    }
-}
-
-impl ReplaySession {
-    fn missed(&self, name: &str, latency_ms: f64) -> Answer {
-        let text = format!("no recorded answer for this call of {name}");
-        let mut answer = Answer::fault(Fault::Missed, latency_ms, "replay_missed", text.clone());
-        if self.miss == Miss::Error {
-            let mut content = String::new();
-            push_json_string(&text, &mut content);
-            answer.content = Some(content);
-            answer.is_error = Some(true);
-        }
-        answer
+    /// Reads the lake if that was not done, and says what there is.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has no recorded answers of the environment.
+    pub async fn loaded(&self) -> EnvResult<Loaded> {
+        let index = self.index().await?;
+        let unknown = |name: &&str| !index.changing.contains_key(*name);
+        let names = index.tools.iter().map(|tool| &*tool.name);
+        Ok(Loaded {
+            version: index.version,
+            recorded: index.recorded.len(),
+            superseded: index.superseded(),
+            tools: index.tools.len(),
+            has_catalog: index.has_catalog,
+            unknown_effect: names.filter(unknown).map(str::to_owned).collect(),
+            learned: index.mends.learned(),
+            behaviour: index.world.behaviours(),
+        })
     }
 }

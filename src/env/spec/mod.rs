@@ -237,6 +237,17 @@ impl Spec {
     }
 }
 
+impl Spec {
+    /// Their intensities, as a label: `NAME=INTENSITY,...`
+    #[must_use]
+    pub fn perturbation_intensity(&self) -> Option<String> {
+        match self {
+            Self::Perturb(perturb) => Some(perturb.set().ok()?.intensities()),
+            _ => None,
+        }
+    }
+}
+
 impl Command {
     fn process(&self, context: &Context<'_>) -> EnvResult<Process> {
         Ok(Process {
