@@ -146,14 +146,14 @@ fn what_worked_from_here_comes_first() {
         "--after",
         "find:timeout",
     ]);
-    assert_said(&ran, "behind the last 1 of these calls");
+    assert_said!(&ran, "behind the last 1 of these calls");
     let ran = place.done(&["graph", "next", "--after", "nothing"]);
-    assert_said(&ran, "no recorded run went on");
+    assert_said!(&ran, "no recorded run went on");
     let ran = place.run(&["graph", "next", "--after", ":ok"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let ran = place.run(&["graph", "next", "--environment", "elsewhere"]);
     assert_eq!(ran.code, Some(1));
-    assert_said(&ran, "no runs of environment \"elsewhere\"");
+    assert_said!(&ran, "no runs of environment \"elsewhere\"");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn graphml_and_parquet_are_read_by_others() {
     for out in ["g.graphml", "tables"] {
         let ran = place.run(&["graph", "export", "--out", out]);
         assert_eq!(ran.code, Some(1));
-        assert_said(&ran, "is there already");
+        assert_said!(&ran, "is there already");
     }
     let ran = place.run(&["graph", "export", "--out", "g.csv"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -266,7 +266,7 @@ fn nothing_rare_nothing_spliced() {
     place.write("runs.jsonl", run("a", "real", "t", &[("find", "ok")], None));
     place.done(&["import", "runs.jsonl"]);
     let ran = place.done(&["augment", "--out", "none.jsonl"]);
-    assert_said(&ran, "no failure is rare");
+    assert_said!(&ran, "no failure is rare");
     assert_eq!(
         std::fs::read_to_string(place.path("none.jsonl")).unwrap(),
         ""

@@ -281,7 +281,8 @@ fn refusals(lessons: &[Lesson]) -> HashMap<Arc<str>, Vec<Refusal>> {
         real.entry((lesson.key, lesson.history)).or_insert(lesson);
     }
     // By tool and by what the simulator says: the real answers to the same calls.
-    let mut groups: BTreeMap<(&Arc<str>, Template), Vec<(&Lesson, String)>> = BTreeMap::new();
+    type Filled<'a> = Vec<(&'a Lesson, String)>;
+    let mut groups: BTreeMap<(&Arc<str>, Template), Filled<'_>> = BTreeMap::new();
     for lesson in lessons.iter().filter(|lesson| !lesson.real) {
         let Some(other) = real.get(&(lesson.key, lesson.history)) else {
             continue;

@@ -158,13 +158,16 @@ fn why(
     })
 }
 
+/// A spot, an answer for it, and the texts to replace in the answer.
+type Fit<'a> = (&'a Spot, &'a Donor, Vec<(String, String)>);
+
 /// The spots that the real world supports, each with an answer that fits it.
 fn fitting<'a>(
     spots: &'a [Spot],
     donors: &'a [Donor],
     supported: impl Fn(&Spot) -> bool,
     seed: u64,
-) -> Vec<(&'a Spot, &'a Donor, Vec<(String, String)>)> {
+) -> Vec<Fit<'a>> {
     let mut chance = Chance::new(seed ^ 0x5851_f42d_4c95_7f2d);
     let mut found = Vec::new();
     for spot in spots.iter().filter(|spot| supported(spot)) {
