@@ -14,5 +14,6 @@ pub mod estimate;
 pub mod formats;
 pub mod import;
 pub mod lake;
+pub mod patterns;
 pub mod report;
 pub mod validate;

@@ -10,5 +10,6 @@ pub mod gap;
 pub mod json;
 pub mod mask;
 pub mod model;
+pub mod patterns;
 pub mod perturb;
 pub mod stats;

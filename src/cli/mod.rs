@@ -11,9 +11,12 @@ mod functions;
 mod import;
 mod learn;
 mod log;
+mod mine;
+mod patterns;
 mod perturb;
 mod plan;
 mod printer;
+mod probe;
 mod profile;
 mod record;
 mod repair;
@@ -170,6 +173,12 @@ enum Command {
     Dual(dual::DualArgs),
     /// Make a world that differs on purpose: list the ways, or apply them to recorded runs
     Perturb(perturb::PerturbArgs),
+    /// Find what the simulator gets wrong again and again
+    Mine(mine::MineArgs),
+    /// List the patterns that were mined, show one, or say what came and went
+    Patterns(patterns::PatternsArgs),
+    /// Make calls that look closer at a pattern, and the plan that runs them
+    Probe(probe::ProbeArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// Make a page to look at or to mail
@@ -239,6 +248,9 @@ pub fn main() -> ExitCode {
             Command::SimulateBudget(args) => simulate_budget::run(args, global, &printer).await,
             Command::Dual(args) => dual::run(args, global, &printer).await,
             Command::Perturb(args) => perturb::run(args, &printer),
+            Command::Mine(args) => mine::run(args, global, &printer).await,
+            Command::Patterns(args) => patterns::run(args, global, &printer).await,
+            Command::Probe(args) => probe::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Report(args) => report::run(args, global, &printer).await,
             Command::Why(args) => why::run(args, global, &printer).await,

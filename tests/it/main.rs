@@ -26,6 +26,7 @@ mod lake;
 mod live;
 mod masking;
 mod pairing;
+mod patterns;
 mod perturb;
 mod predicted;
 mod properties;
