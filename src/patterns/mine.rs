@@ -337,7 +337,7 @@ fn candidates(
     let whole = whole.value();
     let mut clusters: Vec<(Vec<usize>, Core)> = Vec::new();
     let mut kinds: Vec<BTreeMap<u32, u64>> = Vec::new();
-    for (_, members) in members {
+    for members in members.into_values() {
         if (members.len() as u64) < request.min_calls {
             report.noise += members.len() as u64;
             continue;
@@ -444,9 +444,10 @@ fn describe(
         clusters
             .par_iter()
             .map(|found| {
-                let label = found.members.first().and_then(|&at| labels.get(&all.calls[at].kind))?;
+                let kind = found.members.first().map(|&at| all.calls[at].kind)?;
+                let label = labels.get(&kind)?;
                 let rule = rule::rule(all, *label, &kinds, alike)?;
-                Some(rule::sql(all, &rule))
+                Some(rule::sql(all, &rule, kind))
             })
             .collect()
     };

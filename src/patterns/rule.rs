@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use arrow::array::{Array as _, AsArray as _};
-use fidelake_core::patterns::{Row, Rule, describe};
+use fidelake_core::patterns::{Literal, Row, Rule, describe};
 
 use super::call::{Calls, place};
 use super::error::{PatternError, PatternResult};
+use super::feature::Field;
 use super::read::filled;
 use crate::engine::Engine;
 use crate::estimate::read::Columns;
@@ -33,10 +34,16 @@ pub(super) fn rule(all: &Calls, cluster: usize, kinds: &BTreeMap<u32, (Option<us
     describe(&rows, &preference)
 }
 
-/// The rule as a condition over view `pattern_features`.
-pub(super) fn sql(all: &Calls, rule: &Rule) -> String {
-    let clause = |literals: &Vec<fidelake_core::patterns::Literal>| {
+/// The rule as a condition over view `pattern_features`. Where nothing is to be told from
+/// anything else, what calls of `kind` are.
+pub(super) fn sql(all: &Calls, rule: &Rule, kind: u32) -> String {
+    let clause = |literals: &Vec<Literal>| {
         let mut literals = literals.clone();
+        if literals.is_empty() {
+            let own = all.kinds[kind as usize].iter();
+            let told = own.filter(|f| matches!(all.vocabulary.of(**f).0, Field::Api | Field::Differs | Field::OutcomeReal));
+            literals = told.map(|&feature| Literal { feature, holds: true }).collect();
+        }
         literals.sort_by_key(|l| (all.vocabulary.of(l.feature).0.preference(), l.feature));
         let conditions = literals.iter().map(|l| all.vocabulary.condition(l.feature, l.holds));
         conditions.collect::<Vec<_>>().join(" AND ")

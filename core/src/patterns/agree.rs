@@ -9,12 +9,10 @@ use std::collections::BTreeMap;
 ///
 /// ```
 /// use fidelake_core::patterns::adjusted_rand;
-/// // Pairs together in both: 1 of 2 and 2; (1 - 4/6) / (2 - 4/6) = 0.25... by hand:
-/// // sum_ij = 1, sum_a = 2, sum_b = 2, expected 2 x 2 / 6 = 2/3, (1 - 2/3) / (2 - 2/3) = 1/4.
 /// let a = [Some(0), Some(0), Some(1), Some(1)];
 /// let b = [Some(0), Some(0), Some(0), Some(1)];
 /// let found = adjusted_rand(&a, &b).unwrap();
-/// // sum_ij = 1 (the first two), sum_a = 2, sum_b = 3, expected 1: nothing beyond chance.
+/// // Pairs together in both: 1; in a: 2; in b: 3; expected 2 x 3 / 6 = 1: nothing beyond chance.
 /// assert!(found.abs() < 1e-12);
 /// assert_eq!(adjusted_rand(&a, &a), Some(1.0));
 /// ```

@@ -78,16 +78,21 @@ impl Rule {
 
 /// The rule for a cluster: the better one of a shallow tree (linfa-trees, Gini, depth 5)
 /// and a single clause grown condition by condition; what does not make it better is taken
-/// out again. Where features tell the same, the one of the lower `preference` is asked. `None` if nothing is inside, or nothing finds it.
+/// out again. Where features tell the same, the one of the lower `preference` is asked.
+/// `None` if nothing is inside, or nothing tells it from what is outside; one clause
+/// without conditions if nothing is outside.
 #[must_use]
 pub fn describe(rows: &[Row], preference: &dyn Fn(u32) -> u32) -> Option<Rule> {
     let features = asked(rows, preference);
     let chosen = near(rows, &features);
     let single = grow(&chosen, &features);
+    let outside = rows.iter().any(|row| row.outside > 0);
     let mut best: Option<Rule> = None;
     for rule in [Some(single), tree(&chosen, &features)].into_iter().flatten() {
         let rule = prune(rule, rows);
-        if rule.clauses.is_empty() || rule.worth(rows) == 0.0 {
+        // A clause without conditions tells nothing, unless there is nothing to be told from.
+        let bare = rule.clauses.iter().any(Vec::is_empty);
+        if rule.clauses.is_empty() || rule.worth(rows) == 0.0 || (bare && outside) {
             continue;
         }
         let key = |rule: &Rule| (rule.worth(rows) * 500.0).round() as i64 - rule.literals() as i64;
@@ -327,6 +332,8 @@ mod tests {
         assert_eq!(describe(&[], &|f| f), None);
         // Nothing tells them apart.
         assert_eq!(describe(&[row(&[1], 5, 5)], &|f| f), None);
+        // Nothing to be told from.
+        assert_eq!(describe(&[row(&[1], 5, 0)], &|f| f).unwrap().clauses, [vec![]]);
     }
 
     proptest! {
