@@ -1,6 +1,7 @@
 -- The calls at which the arms differ, with their features, and what is left of the
 -- difference after the arms' own noise where both were repeated.
--- {where}: the user's condition over pattern_features; {seed}: which trajectories are held out.
+-- In braces, filled in by the program: the user's condition over pattern_features, and the seed
+-- that says which trajectories are held out.
 SELECT
     environment, trajectory_id, trajectory_key, slot, turn, "index", api, differs,
     outcome_sim, outcome_real, stale, argument_faults, kinds, paths, latency,

@@ -1,5 +1,6 @@
 -- The calls of held-out trajectories that at least one rule finds.
--- {rules}: one column per rule; {any}: the rules; {where}, {seed}: as in calls.sql.
+-- In braces, filled in by the program: one column per rule, all rules, the user's condition
+-- and the seed as in calls.sql.
 SELECT
     trajectory_key, slot,
     {rules}

@@ -300,12 +300,12 @@ fn cluster(all: &Calls, request: &MineRequest) -> PatternResult<Clustered> {
             near.entry(api(kinds[at])).or_default().push(at);
         }
     }
-    for at in clustered..kinds.len() {
+    for (at, &kind) in kinds.iter().enumerate().skip(clustered) {
         let distance = |other: usize| -> f64 {
             let pairs = points[at].iter().zip(&points[other]);
             pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
         };
-        let places = near.get(api(kinds[at])).into_iter().flatten();
+        let places = near.get(api(kind)).into_iter().flatten();
         let nearest = places
             .map(|&other| (distance(other), other))
             .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -313,7 +313,7 @@ fn cluster(all: &Calls, request: &MineRequest) -> PatternResult<Clustered> {
             && distance <= NEAR
             && let Some(label) = clustering.labels[other]
         {
-            labels.insert(kinds[at], label);
+            labels.insert(kind, label);
         }
     }
     Ok(Clustered { labels, clustering })

@@ -75,7 +75,7 @@ pub(super) fn probes(
     reads: &BTreeSet<String>,
     seed: u64,
 ) -> (Vec<Probe>, u64) {
-    let mut chance = Chance::new(seed ^ 0x7072_6f62_65);
+    let mut chance = Chance::new(seed ^ 0x0070_726f_6265);
     let mut out = Vec::new();
     let mut masked = 0;
     for member in &known.members {
