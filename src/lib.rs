@@ -16,6 +16,7 @@ pub mod import;
 pub mod lake;
 pub mod monitor;
 pub mod randomize;
+pub mod patterns;
 pub mod report;
 pub mod serve;
 pub mod validate;

@@ -12,6 +12,7 @@ pub mod mask;
 pub mod mend;
 pub mod model;
 pub mod monitor;
+pub mod patterns;
 pub mod perturb;
 pub mod stats;
 pub mod steer;

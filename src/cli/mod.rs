@@ -14,9 +14,12 @@ mod import;
 mod learn;
 mod log;
 mod monitor;
+mod mine;
+mod patterns;
 mod perturb;
 mod plan;
 mod printer;
+mod probe;
 mod profile;
 mod randomize;
 mod record;
@@ -182,6 +185,12 @@ enum Command {
     Randomize(randomize::RandomizeArgs),
     /// Serve an environment from the lake, as an MCP server
     Simulate(Box<simulate::SimulateArgs>),
+    /// Find what the simulator gets wrong again and again
+    Mine(mine::MineArgs),
+    /// List the patterns that were mined, show one, or say what came and went
+    Patterns(patterns::PatternsArgs),
+    /// Make calls that look closer at a pattern, and the plan that runs them
+    Probe(probe::ProbeArgs),
     /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
     /// Make a page to look at or to mail
@@ -258,6 +267,9 @@ pub fn main() -> ExitCode {
             Command::Augment(args) => augment::run(args, global, &printer).await,
             Command::Randomize(args) => randomize::run(args, global, &printer).await,
             Command::Simulate(args) => simulate::run(args, global, &printer).await,
+            Command::Mine(args) => mine::run(args, global, &printer).await,
+            Command::Patterns(args) => patterns::run(args, global, &printer).await,
+            Command::Probe(args) => probe::run(args, global, &printer).await,
             Command::Curate(args) => curate::run(args, global, &printer).await,
             Command::Report(args) => report::run(args, global, &printer).await,
             Command::Why(args) => why::run(args, global, &printer).await,

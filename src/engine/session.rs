@@ -61,6 +61,18 @@ const VIEWS: &[(&str, &str)] = &[
         "evidence_now",
         include_str!("../../queries/views/evidence_now.sql"),
     ),
+    (
+        "pattern_features",
+        include_str!("../../queries/views/pattern_features.sql"),
+    ),
+    (
+        "patterns_now",
+        include_str!("../../queries/views/patterns_now.sql"),
+    ),
+    (
+        "pattern_members_now",
+        include_str!("../../queries/views/pattern_members_now.sql"),
+    ),
 ];
 
 /// A session over one state of a lake.

@@ -9,11 +9,11 @@ mod calibrate;
 mod draw;
 mod error;
 mod pool;
-mod read;
+pub(crate) mod read;
 mod replay;
 mod rounds;
 mod table;
-mod tasks;
+pub(crate) mod tasks;
 
 pub use ask::{Ask, Dimension, Estimation, RegionTold, estimate};
 pub use calibrate::{Calibration, Predicted};

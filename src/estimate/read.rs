@@ -10,43 +10,53 @@ use arrow::record_batch::RecordBatch;
 use crate::engine::EngineError;
 
 /// A batch whose columns are asked for by name, whatever they are stored as.
-pub(super) struct Columns<'b>(pub(super) &'b RecordBatch);
+pub(crate) struct Columns<'b>(pub(crate) &'b RecordBatch);
 
 impl Columns<'_> {
     fn cast(&self, name: &str, to: &DataType) -> Result<ArrayRef, EngineError> {
         let found = self.0.column_by_name(name);
         let found =
-            found.ok_or_else(|| EngineError::Run(format!("queries/estimate: no column {name}")))?;
+            found.ok_or_else(|| EngineError::Run(format!("a query gives no column {name}")))?;
         cast(found, to).map_err(|e| EngineError::Run(e.to_string()))
     }
 
-    pub(super) fn texts(&self, name: &str) -> Result<StringArray, EngineError> {
+    pub(crate) fn texts(&self, name: &str) -> Result<StringArray, EngineError> {
         Ok(self.cast(name, &DataType::Utf8)?.as_string::<i32>().clone())
     }
 
-    pub(super) fn numbers(&self, name: &str) -> Result<Float64Array, EngineError> {
+    pub(crate) fn numbers(&self, name: &str) -> Result<Float64Array, EngineError> {
         let column = self.cast(name, &DataType::Float64)?;
         Ok(column.as_primitive::<Float64Type>().clone())
     }
 
-    pub(super) fn integers(&self, name: &str) -> Result<Int64Array, EngineError> {
+    pub(crate) fn integers(&self, name: &str) -> Result<Int64Array, EngineError> {
         let column = self.cast(name, &DataType::Int64)?;
         Ok(column.as_primitive::<Int64Type>().clone())
     }
 
-    pub(super) fn flags(&self, name: &str) -> Result<BooleanArray, EngineError> {
+    pub(crate) fn flags(&self, name: &str) -> Result<BooleanArray, EngineError> {
         Ok(self.cast(name, &DataType::Boolean)?.as_boolean().clone())
     }
 }
 
-pub(super) fn text(column: &StringArray, row: usize) -> Option<String> {
+pub(crate) fn text(column: &StringArray, row: usize) -> Option<String> {
     column.is_valid(row).then(|| column.value(row).to_owned())
 }
 
-pub(super) fn integer(column: &Int64Array, row: usize) -> Option<i64> {
+pub(crate) fn integer(column: &Int64Array, row: usize) -> Option<i64> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-pub(super) fn number(column: &Float64Array, row: usize) -> Option<f64> {
+pub(crate) fn number(column: &Float64Array, row: usize) -> Option<f64> {
     column.is_valid(row).then(|| column.value(row))
+}
+
+/// The values of a text column, in order.
+pub(crate) fn listed(batches: &[RecordBatch], name: &str) -> Result<Vec<String>, EngineError> {
+    let mut out = Vec::new();
+    for batch in batches {
+        let column = Columns(batch).texts(name)?;
+        out.extend((0..column.len()).filter_map(|row| text(&column, row)));
+    }
+    Ok(out)
 }

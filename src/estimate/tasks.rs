@@ -21,19 +21,19 @@ const BODIES: &str = include_str!("../../queries/estimate/bodies.sql");
 
 /// A plan whose trajectories are not taken: it says where and how calls are made.
 #[derive(Debug)]
-pub(super) struct Template {
+pub(crate) struct Template {
     path: PathBuf,
     table: toml::Table,
-    pub(super) reads: BTreeSet<String>,
+    pub(crate) reads: BTreeSet<String>,
     allow: BTreeSet<String>,
     /// Whether the environment itself may permit what the plan does not list.
     declares: bool,
     repeats: f64,
-    pub(super) rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
 }
 
 impl Template {
-    pub(super) fn read(path: &Path) -> EstimateResult<Self> {
+    pub(crate) fn read(path: &Path) -> EstimateResult<Self> {
         let io = |source| EstimateError::Io {
             path: path.to_owned(),
             source,
@@ -97,7 +97,7 @@ impl Template {
     }
 
     /// Whether a tool may be called on the real arm, as far as the plan says.
-    pub(super) fn permits(&self, tool: &str) -> bool {
+    pub(crate) fn permits(&self, tool: &str) -> bool {
         self.declares
             || self.reads.contains(tool)
             || self.allow.contains(tool)
@@ -105,7 +105,7 @@ impl Template {
     }
 
     /// Real calls of so many calls with all repeats.
-    pub(super) fn times(&self, calls: u64) -> u64 {
+    pub(crate) fn times(&self, calls: u64) -> u64 {
         calls * self.repeats as u64
     }
 }
@@ -127,33 +127,54 @@ pub(super) async fn write(
     written: &Written,
 ) -> EstimateResult<PathBuf> {
     let lines = lines(engine, pool, reads, drawn).await?;
-    let folder = template.path.parent().unwrap_or(Path::new(""));
-    let tasks = format!("{}.tasks.jsonl", written.name);
-    replace(&folder.join(&tasks), lines.concat().as_bytes())?;
-    let mut table = template.table.clone();
-    table.insert("name".into(), written.name.clone().into());
-    table.insert("budget_of".into(), written.campaign.clone().into());
-    let trajectories: toml::Table = [("file".to_owned(), toml::Value::from(tasks))]
-        .into_iter()
-        .collect();
-    table.insert("trajectories".into(), trajectories.into());
-    if let Some(real) = table.get_mut("real").and_then(toml::Value::as_table_mut) {
-        real.insert(
-            "budget".into(),
-            i64::try_from(written.budget).unwrap_or(i64::MAX).into(),
-        );
-    }
-    let body = toml::to_string(&table).map_err(|e| EstimateError::TooLittle(e.to_string()))?;
     let head = format!(
         "# A round of campaign {}, made by `fidelake plan` from {}.\n# All its rounds spend one budget of {} real calls.\n",
         written.campaign,
-        template.path.file_name().unwrap_or_default().display(),
+        template.file_name(),
         written.budget
     );
-    let path = folder.join(format!("{}.toml", written.name));
-    replace(&path, format!("{head}{body}").as_bytes())?;
-    Plan::read(&path, Switches::default())?;
-    Ok(path)
+    template.write_files(&written.name, Some(&written.campaign), written.budget, &head, &lines)
+}
+
+impl Template {
+    /// The template's own name.
+    pub(crate) fn file_name(&self) -> String {
+        self.path.file_name().unwrap_or_default().display().to_string()
+    }
+
+    /// Writes `NAME.tasks.jsonl` with these lines, and then `NAME.toml`, beside the template:
+    /// its environments, arms and limits, with a budget of its own or that of `budget_of`.
+    pub(crate) fn write_files(
+        &self,
+        name: &str,
+        budget_of: Option<&str>,
+        budget: u64,
+        head: &str,
+        lines: &[String],
+    ) -> EstimateResult<PathBuf> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let tasks = format!("{name}.tasks.jsonl");
+        replace(&folder.join(&tasks), lines.concat().as_bytes())?;
+        let mut table = self.table.clone();
+        table.insert("name".into(), name.into());
+        match budget_of {
+            Some(campaign) => table.insert("budget_of".into(), campaign.into()),
+            None => table.remove("budget_of"),
+        };
+        let trajectories: toml::Table = [("file".to_owned(), toml::Value::from(tasks))]
+            .into_iter()
+            .collect();
+        table.insert("trajectories".into(), trajectories.into());
+        if let Some(real) = table.get_mut("real").and_then(toml::Value::as_table_mut) {
+            let budget = i64::try_from(budget).unwrap_or(i64::MAX);
+            real.insert("budget".into(), budget.into());
+        }
+        let body = toml::to_string(&table).map_err(|e| EstimateError::TooLittle(e.to_string()))?;
+        let path = folder.join(format!("{name}.toml"));
+        replace(&path, format!("{head}{body}").as_bytes())?;
+        Plan::read(&path, Switches::default())?;
+        Ok(path)
+    }
 }
 
 /// Writes a file whole or not at all.
@@ -173,20 +194,46 @@ fn replace(path: &Path, bytes: &[u8]) -> EstimateResult<()> {
 }
 
 /// A call as it is made again.
-struct Call {
-    turn: i64,
-    index: i64,
-    name: String,
-    json: serde_json::Value,
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) turn: i64,
+    pub(crate) index: i64,
+    pub(crate) name: String,
+    pub(crate) json: serde_json::Value,
 }
 
 /// A trajectory with all its calls.
-#[derive(Default)]
-struct Body {
+#[derive(Debug, Default)]
+pub(crate) struct Body {
     head: serde_json::Map<String, serde_json::Value>,
     labels: serde_json::Map<String, serde_json::Value>,
     start_state: Option<String>,
-    calls: Vec<Call>,
+    pub(crate) calls: Vec<Call>,
+}
+
+impl Body {
+    /// The trajectory with other calls and an id of its own, as a line in the native form.
+    pub(crate) fn line(
+        &self,
+        id: String,
+        labels: impl IntoIterator<Item = (&'static str, serde_json::Value)>,
+        calls: &[&serde_json::Value],
+    ) -> String {
+        let mut own = self.labels.clone();
+        own.extend(labels.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        let mut head = self.head.clone();
+        head.insert("trajectory_id".into(), id.into());
+        head.insert("labels".into(), own.into());
+        head.insert("calls".into(), serde_json::json!(calls));
+        let mut line = serde_json::Value::Object(head).to_string();
+        if let Some(state) = &self.start_state {
+            // As given: numbers in it may be larger than a JSON library keeps.
+            line.pop();
+            line.push_str(&format!(",\"start_state\":{state}}}"));
+        }
+        line.push('\n');
+        line
+    }
 }
 
 /// One run in the native form per draw: the state-changing calls before it, and itself.
@@ -196,7 +243,12 @@ async fn lines(
     reads: &BTreeSet<String>,
     drawn: &[(Chosen, DrawLabel)],
 ) -> EstimateResult<Vec<String>> {
-    let bodies = bodies(engine, pool, drawn).await?;
+    let wanted = drawn
+        .iter()
+        .map(|(chosen, _)| &pool.units[chosen.unit])
+        .map(|unit| (unit.environment.clone(), unit.trajectory.clone()))
+        .collect();
+    let bodies = bodies(engine, &wanted).await?;
     let mut lines = Vec::new();
     for (chosen, label) in drawn {
         let unit = &pool.units[chosen.unit];
@@ -216,38 +268,20 @@ async fn lines(
             .filter(|call| before(call) || here(call))
             .map(|call| &call.json)
             .collect();
-        let mut labels = body.labels.clone();
         let budget =
             serde_json::to_value(label).map_err(|e| EstimateError::TooLittle(e.to_string()))?;
-        labels.insert("budget".into(), budget);
-        let mut head = body.head.clone();
         let id = format!("{}#call/{}.{}", unit.trajectory, unit.turn, unit.index);
-        head.insert("trajectory_id".into(), id.into());
-        head.insert("labels".into(), labels.into());
-        head.insert("calls".into(), serde_json::json!(calls));
-        let mut line = serde_json::Value::Object(head).to_string();
-        if let Some(state) = &body.start_state {
-            // As given: numbers in it may be larger than a JSON library keeps.
-            line.pop();
-            line.push_str(&format!(",\"start_state\":{state}}}"));
-        }
-        line.push('\n');
-        lines.push(line);
+        lines.push(body.line(id, [("budget", budget)], &calls));
     }
     Ok(lines)
 }
 
-async fn bodies(
+/// The first sim runs of trajectories (environment, id), with all their calls.
+pub(crate) async fn bodies(
     engine: &Engine,
-    pool: &LakePool,
-    drawn: &[(Chosen, DrawLabel)],
+    wanted: &BTreeSet<(String, String)>,
 ) -> EstimateResult<BTreeMap<(String, String), Body>> {
-    let wanted: BTreeSet<(&str, &str)> = drawn
-        .iter()
-        .map(|(chosen, _)| &pool.units[chosen.unit])
-        .map(|unit| (unit.environment.as_str(), unit.trajectory.as_str()))
-        .collect();
-    let column = |of: fn(&(&str, &str)) -> String| -> ArrayRef {
+    let column = |of: fn(&(String, String)) -> String| -> ArrayRef {
         Arc::new(
             wanted
                 .iter()
@@ -256,8 +290,8 @@ async fn bodies(
         )
     };
     let rows = RecordBatch::try_from_iter([
-        ("environment", column(|pair| pair.0.to_owned())),
-        ("trajectory_id", column(|pair| pair.1.to_owned())),
+        ("environment", column(|pair| pair.0.clone())),
+        ("trajectory_id", column(|pair| pair.1.clone())),
     ])
     .map_err(LakeError::from)?;
     engine.name_rows("budget_drawn", &rows.schema(), vec![rows])?;

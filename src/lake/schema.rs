@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// Version of all table schemas together. A lake of a newer one is refused, an
 /// older one is migrated when it is opened for writing.
-pub const SCHEMA_VERSION: i64 = 3;
+pub const SCHEMA_VERSION: i64 = 4;
 
 macro_rules! tables {
     ($($name:literal),* $(,)?) => {
@@ -34,6 +34,8 @@ const SOURCES: &[(&str, &str)] = tables![
     "volatile_paths",
     "term_weights",
     "learned",
+    "patterns",
+    "pattern_members",
     "curations",
     "curation_rows",
     "ledger",

@@ -28,6 +28,7 @@ mod live;
 mod masking;
 mod monitor;
 mod pairing;
+mod patterns;
 mod perturb;
 mod predicted;
 mod properties;

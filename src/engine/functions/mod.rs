@@ -7,6 +7,7 @@ mod scalar;
 
 mod along;
 mod answers;
+mod arguments;
 mod catalogs;
 mod compare;
 mod decisions;
@@ -91,6 +92,7 @@ fn all_with(settings: &Arc<Settings>) -> Vec<Function> {
     let mut all = Vec::new();
     all.extend(texts::functions());
     all.extend(answers::functions());
+    all.extend(arguments::functions());
     all.extend(catalogs::functions());
     all.extend(verdicts::functions());
     all.extend(fields::functions());
