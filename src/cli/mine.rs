@@ -65,9 +65,16 @@ impl MethodWord {
     }
 }
 
-pub(crate) async fn run(args: &MineArgs, global: &Global, printer: &Printer) -> anyhow::Result<Status> {
+pub(crate) async fn run(
+    args: &MineArgs,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
     if !(0.0..=1.0).contains(&args.min_gap) {
-        anyhow::bail!(UsageError(format!("--min-gap {}: a gap lies between 0 and 1", args.min_gap)));
+        anyhow::bail!(UsageError(format!(
+            "--min-gap {}: a gap lies between 0 and 1",
+            args.min_gap
+        )));
     }
     let mut command = format!("fidelake mine --seed {}", args.seed);
     if let Some(environment) = &args.environment {
@@ -94,14 +101,20 @@ pub(crate) async fn run(args: &MineArgs, global: &Global, printer: &Printer) -> 
     meter.finish();
     let report = report.map_err(usage)?;
     match printer.format() {
-        OutputFormat::Json | OutputFormat::Ndjson => printer.data(&serde_json::to_string(&report)?)?,
+        OutputFormat::Json | OutputFormat::Ndjson => {
+            printer.data(&serde_json::to_string(&report)?)?
+        }
         format => printer.batch(&batch(&report, format == OutputFormat::Table)?)?,
     }
     say(&report, printer);
     Ok(Status::Done)
 }
 
-async fn sequences(request: &MineRequest, global: &Global, printer: &Printer) -> anyhow::Result<Status> {
+async fn sequences(
+    request: &MineRequest,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
     let lake = Lake::open(&global.lake)?;
     let engine = Engine::open(&lake, &At::Newest).await?;
     let rows = frequent(&engine, request).await.map_err(usage)?;
@@ -121,25 +134,55 @@ fn batch(report: &MineReport, rounded: bool) -> anyhow::Result<RecordBatch> {
     let scale = |x: f64| if rounded { (x * 1e4).round() / 1e4 } else { x };
     let words = |values: Vec<&str>| -> ArrayRef { Arc::new(StringArray::from(values)) };
     let counts = |values: Vec<u64>| -> ArrayRef {
-        Arc::new(values.into_iter().map(|n| i64::try_from(n).ok()).collect::<Int64Array>())
+        Arc::new(
+            values
+                .into_iter()
+                .map(|n| i64::try_from(n).ok())
+                .collect::<Int64Array>(),
+        )
     };
     let numbers = |values: Vec<Option<f64>>| -> ArrayRef {
-        Arc::new(values.into_iter().map(|x| x.map(scale)).collect::<Float64Array>())
+        Arc::new(
+            values
+                .into_iter()
+                .map(|x| x.map(scale))
+                .collect::<Float64Array>(),
+        )
     };
     let columns: Vec<(&str, ArrayRef)> = vec![
-        ("pattern_id", words(rows.iter().map(|r| r.pattern_id.as_str()).collect())),
+        (
+            "pattern_id",
+            words(rows.iter().map(|r| r.pattern_id.as_str()).collect()),
+        ),
         ("family", words(rows.iter().map(|r| r.family).collect())),
-        ("name", words(rows.iter().map(|r| r.name.as_str()).collect())),
+        (
+            "name",
+            words(rows.iter().map(|r| r.name.as_str()).collect()),
+        ),
         ("status", words(rows.iter().map(|r| r.status).collect())),
         ("calls", counts(rows.iter().map(|r| r.calls).collect())),
-        ("trajectories", counts(rows.iter().map(|r| r.trajectories).collect())),
+        (
+            "trajectories",
+            counts(rows.iter().map(|r| r.trajectories).collect()),
+        ),
         ("gap", numbers(rows.iter().map(|r| Some(r.gap)).collect())),
-        ("share_gap", numbers(rows.iter().map(|r| Some(r.share_gap)).collect())),
-        ("root_share", numbers(rows.iter().map(|r| Some(r.causes[0])).collect())),
-        ("precision", numbers(rows.iter().map(|r| r.precision).collect())),
+        (
+            "share_gap",
+            numbers(rows.iter().map(|r| Some(r.share_gap)).collect()),
+        ),
+        (
+            "root_share",
+            numbers(rows.iter().map(|r| Some(r.causes[0])).collect()),
+        ),
+        (
+            "precision",
+            numbers(rows.iter().map(|r| r.precision).collect()),
+        ),
         ("recall", numbers(rows.iter().map(|r| r.recall).collect())),
     ];
-    let all = columns.into_iter().map(|(name, column)| (name, column, true));
+    let all = columns
+        .into_iter()
+        .map(|(name, column)| (name, column, true));
     Ok(RecordBatch::try_from_iter_with_nullable(all)?)
 }
 
@@ -155,15 +198,28 @@ fn say(report: &MineReport, printer: &Printer) {
         printer.say(&format!("no more than noise, and left out: {name}"));
     }
     if report.small > 0 {
-        printer.say(&format!("{} clusters of a smaller gap are left out (--min-gap)", report.small));
+        printer.say(&format!(
+            "{} clusters of a smaller gap are left out (--min-gap)",
+            report.small
+        ));
     }
     if report.undescribed > 0 {
-        printer.say(&format!("{} clusters are left out: no rule tells them from the other calls", report.undescribed));
+        printer.say(&format!(
+            "{} clusters are left out: no rule tells them from the other calls",
+            report.undescribed
+        ));
     }
     if report.beyond > 0 {
-        printer.say(&format!("{} more clusters of the smallest parts of the gap are left out", report.beyond));
+        printer.say(&format!(
+            "{} more clusters of the smallest parts of the gap are left out",
+            report.beyond
+        ));
     }
-    let unconfirmed = report.patterns.iter().filter(|p| p.status == "unconfirmed").count();
+    let unconfirmed = report
+        .patterns
+        .iter()
+        .filter(|p| p.status == "unconfirmed")
+        .count();
     if unconfirmed > 0 {
         printer.say(&format!(
             "{unconfirmed} patterns are unconfirmed: they stand in too few trajectories, or nothing was repeated, so they could be noise; repeat both arms (`repeats = 2` in a plan of `fidelake dual run`)"
@@ -176,7 +232,10 @@ fn say(report: &MineReport, printer: &Printer) {
         ));
     }
     if report.written {
-        printer.say(&format!("lake version {}; `fidelake patterns ID` shows one with its rule", report.lake_version));
+        printer.say(&format!(
+            "lake version {}; `fidelake patterns ID` shows one with its rule",
+            report.lake_version
+        ));
     } else {
         printer.say("everything is as the last run of mine left it: nothing was written");
     }

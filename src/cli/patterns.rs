@@ -36,7 +36,11 @@ enum PatternsCommand {
     },
 }
 
-pub(crate) async fn run(args: &PatternsArgs, global: &Global, printer: &Printer) -> anyhow::Result<Status> {
+pub(crate) async fn run(
+    args: &PatternsArgs,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
     let lake = Lake::open(&global.lake)?;
     if let Some(PatternsCommand::Diff { then, now }) = args.command {
         let rows = diff(&lake, then, now).await.map_err(usage)?;
@@ -77,7 +81,9 @@ fn card(found: &Detail) -> String {
     let share = |x: Option<f64>| x.map_or("unknown".to_owned(), |x| format!("{x:.3}"));
     let evidence = match (found.test.as_str(), found.p_value) {
         ("excess", Some(p)) => format!("more than the arms' own noise, p = {p:.2e}"),
-        ("mirror", Some(p)) => format!("more frequent than the same with the arms changed over, p = {p:.2e}"),
+        ("mirror", Some(p)) => {
+            format!("more frequent than the same with the arms changed over, p = {p:.2e}")
+        }
         _ => "not tested: nothing was repeated, or too few trajectories".to_owned(),
     };
     let mut lines = vec![
@@ -87,7 +93,10 @@ fn card(found: &Detail) -> String {
         format!("environment  {}", found.environment),
         format!("tools        {}", found.apis),
         format!("status       {} ({evidence})", found.status),
-        format!("size         {} calls in {} trajectories", found.calls, found.trajectories),
+        format!(
+            "size         {} calls in {} trajectories",
+            found.calls, found.trajectories
+        ),
         format!(
             "gap          {:.3} a call, {:.1} % of the whole gap",
             found.gap,
@@ -111,6 +120,11 @@ fn card(found: &Detail) -> String {
         String::new(),
         "examples".to_owned(),
     ];
-    lines.extend(found.examples.split(' ').map(|example| format!("  {example}")));
+    lines.extend(
+        found
+            .examples
+            .split(' ')
+            .map(|example| format!("  {example}")),
+    );
     lines.join("\n")
 }

@@ -37,7 +37,11 @@ pub(crate) struct ProbeArgs {
     seed: u64,
 }
 
-pub(crate) async fn run(args: &ProbeArgs, global: &Global, printer: &Printer) -> anyhow::Result<Status> {
+pub(crate) async fn run(
+    args: &ProbeArgs,
+    global: &Global,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
     let lake = Lake::open(&global.lake)?;
     let engine = Engine::open(&lake, &At::Newest).await?;
     let request = ProbeRequest {
@@ -54,12 +58,18 @@ pub(crate) async fn run(args: &ProbeArgs, global: &Global, printer: &Printer) ->
 }
 
 fn say(report: &ProbeReport, args: &ProbeArgs, printer: &Printer) -> anyhow::Result<Status> {
-    printer.say(&format!("probes of {}: {}", report.pattern.pattern_id, report.pattern.name));
+    printer.say(&format!(
+        "probes of {}: {}",
+        report.pattern.pattern_id, report.pattern.name
+    ));
     if !report.schema {
         printer.say("no parameters of its tools are declared: values come from earlier calls only, and an undeclared parameter cannot be told from a declared one");
     }
     if report.known > 0 {
-        printer.say(&format!("{} are left out: made twice, or answered by real before", report.known));
+        printer.say(&format!(
+            "{} are left out: made twice, or answered by real before",
+            report.known
+        ));
     }
     if report.masked > 0 {
         printer.say(&format!("{} calls of the pattern cannot be made again: arguments of theirs, or of a call before, are masked", report.masked));
@@ -70,7 +80,10 @@ fn say(report: &ProbeReport, args: &ProbeArgs, printer: &Printer) -> anyhow::Res
         ));
     }
     if report.beyond > 0 {
-        printer.say(&format!("{} more are beyond the budget of {} real calls", report.beyond, args.budget));
+        printer.say(&format!(
+            "{} more are beyond the budget of {} real calls",
+            report.beyond, args.budget
+        ));
     }
     if report.probes.is_empty() {
         printer.error("no probe is left to make");
@@ -91,7 +104,9 @@ fn say(report: &ProbeReport, args: &ProbeArgs, printer: &Printer) -> anyhow::Res
                 path.display()
             ));
         }
-        None => printer.say(&format!("{total}, each run once; give a TEMPLATE.toml to write the plan that runs them")),
+        None => printer.say(&format!(
+            "{total}, each run once; give a TEMPLATE.toml to write the plan that runs them"
+        )),
     }
     Ok(Status::Done)
 }

@@ -133,13 +133,23 @@ pub(super) async fn write(
         template.file_name(),
         written.budget
     );
-    template.write_files(&written.name, Some(&written.campaign), written.budget, &head, &lines)
+    template.write_files(
+        &written.name,
+        Some(&written.campaign),
+        written.budget,
+        &head,
+        &lines,
+    )
 }
 
 impl Template {
     /// The template's own name.
     pub(crate) fn file_name(&self) -> String {
-        self.path.file_name().unwrap_or_default().display().to_string()
+        self.path
+            .file_name()
+            .unwrap_or_default()
+            .display()
+            .to_string()
     }
 
     /// Writes `NAME.tasks.jsonl` with these lines, and then `NAME.toml`, beside the template:
@@ -220,7 +230,11 @@ impl Body {
         calls: &[&serde_json::Value],
     ) -> String {
         let mut own = self.labels.clone();
-        own.extend(labels.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        own.extend(
+            labels
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value)),
+        );
         let mut head = self.head.clone();
         head.insert("trajectory_id".into(), id.into());
         head.insert("labels".into(), own.into());

@@ -102,12 +102,21 @@ impl Calls {
     /// as far apart as two values of another field.
     pub(super) fn signature(&self, kind: u32, count: u64) -> Signature {
         let features = &self.kinds[kind as usize];
-        let paths = features.iter().filter(|f| self.vocabulary.of(**f).0 == Field::Path).count();
+        let paths = features
+            .iter()
+            .filter(|f| self.vocabulary.of(**f).0 == Field::Path)
+            .count();
         let scale = |field: Field| {
-            let share = if field == Field::Path { (paths as f64).sqrt() } else { 1.0 };
+            let share = if field == Field::Path {
+                (paths as f64).sqrt()
+            } else {
+                1.0
+            };
             field.weight() * std::f64::consts::FRAC_1_SQRT_2 / share
         };
-        let features = features.iter().map(|&f| (f, scale(self.vocabulary.of(f).0)));
+        let features = features
+            .iter()
+            .map(|&f| (f, scale(self.vocabulary.of(f).0)));
         Signature {
             features: features.collect(),
             count,
@@ -125,7 +134,8 @@ pub(super) fn place(trajectory_key: i64, slot: i32) -> u64 {
 impl Calls {
     /// The value of a field of a call.
     pub(super) fn value(&self, call: &Call, field: Field) -> &str {
-        self.vocabulary.value(&self.kinds[call.kind as usize], field)
+        self.vocabulary
+            .value(&self.kinds[call.kind as usize], field)
     }
 
     /// Distinct signatures.

@@ -47,9 +47,13 @@ impl Core {
         }
         let sorted = |mut list: Vec<(u64, &str)>| -> Vec<String> {
             list.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-            list.into_iter().map(|(_, value)| value.to_owned()).collect()
+            list.into_iter()
+                .map(|(_, value)| value.to_owned())
+                .collect()
         };
-        let values = best.into_iter().map(|(field, (_, value))| (field, value.to_owned()));
+        let values = best
+            .into_iter()
+            .map(|(field, (_, value))| (field, value.to_owned()));
         Self {
             values: values.collect(),
             paths: sorted(paths),
@@ -95,7 +99,11 @@ impl Core {
             differs,
             outcomes: [own.outcomes[1].clone(), own.outcomes[0].clone()],
             stale: swap(&own.stale, "sim", "real"),
-            kinds: own.kinds.iter().map(|k| swap(k, "missing", "extra")).collect(),
+            kinds: own
+                .kinds
+                .iter()
+                .map(|k| swap(k, "missing", "extra"))
+                .collect(),
             ..own
         }
     }
@@ -143,5 +151,9 @@ impl Directed {
 }
 
 fn words(kinds: &str) -> std::collections::BTreeSet<String> {
-    kinds.split('+').filter(|k| !k.is_empty()).map(str::to_owned).collect()
+    kinds
+        .split('+')
+        .filter(|k| !k.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

@@ -144,10 +144,18 @@ impl Changed {
     /// If the columns do not fit together.
     pub fn batch(rows: &[Self]) -> PatternResult<RecordBatch> {
         let words = |of: &dyn Fn(&Self) -> String| -> ArrayRef {
-            Arc::new(rows.iter().map(|row| Some(of(row))).collect::<StringArray>())
+            Arc::new(
+                rows.iter()
+                    .map(|row| Some(of(row)))
+                    .collect::<StringArray>(),
+            )
         };
-        let calls = |at: usize| -> ArrayRef { Arc::new(rows.iter().map(|row| row.calls[at]).collect::<Int64Array>()) };
-        let gaps = |at: usize| -> ArrayRef { Arc::new(rows.iter().map(|row| row.gap[at]).collect::<Float64Array>()) };
+        let calls = |at: usize| -> ArrayRef {
+            Arc::new(rows.iter().map(|row| row.calls[at]).collect::<Int64Array>())
+        };
+        let gaps = |at: usize| -> ArrayRef {
+            Arc::new(rows.iter().map(|row| row.gap[at]).collect::<Float64Array>())
+        };
         let columns: [(&str, ArrayRef); 7] = [
             ("change", words(&|row| row.change.name().to_owned())),
             ("pattern_id", words(&|row| row.pattern_id.clone())),

@@ -119,7 +119,10 @@ impl Vocabulary {
 
     /// The value of a field in a list of features; empty where there is none.
     pub(super) fn value<'v>(&'v self, features: &[u32], field: Field) -> &'v str {
-        let found = features.iter().map(|&f| self.of(f)).find(|(f, _)| *f == field);
+        let found = features
+            .iter()
+            .map(|&f| self.of(f))
+            .find(|(f, _)| *f == field);
         found.map_or("", |(_, value)| value)
     }
 
@@ -149,7 +152,10 @@ mod tests {
         assert_ne!(vocabulary.number(Field::ApiBefore, "it's"), api);
         assert_eq!(vocabulary.condition(api, true), "api = 'it''s'");
         assert_eq!(vocabulary.condition(api, false), "api <> 'it''s'");
-        assert_eq!(vocabulary.condition(path, true), "array_has(paths, 'value $.a')");
+        assert_eq!(
+            vocabulary.condition(path, true),
+            "array_has(paths, 'value $.a')"
+        );
         assert_eq!(vocabulary.value(&[path, api], Field::Api), "it's");
         assert_eq!(vocabulary.value(&[path], Field::Stale), "");
     }

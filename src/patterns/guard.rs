@@ -52,8 +52,16 @@ pub(super) fn test(all: &Calls, clusters: &[(Vec<usize>, Core)]) -> Vec<Tested> 
         .map(|(members, core)| one(all, members, core, &directed))
         .collect();
     let tested: Vec<usize> = (0..raw.len()).filter(|&at| raw[at].1.is_some()).collect();
-    let adjusted = holm(&tested.iter().filter_map(|&at| raw[at].1).collect::<Vec<_>>());
-    let mut out: Vec<Tested> = raw.iter().map(|(test, _)| Tested { test, p: None }).collect();
+    let adjusted = holm(
+        &tested
+            .iter()
+            .filter_map(|&at| raw[at].1)
+            .collect::<Vec<_>>(),
+    );
+    let mut out: Vec<Tested> = raw
+        .iter()
+        .map(|(test, _)| Tested { test, p: None })
+        .collect();
     for (at, p) in tested.into_iter().zip(adjusted) {
         out[at].p = Some(p);
     }

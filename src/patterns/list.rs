@@ -56,7 +56,9 @@ pub async fn list(engine: &Engine) -> PatternResult<Listed> {
 
 /// Why there are no patterns.
 async fn none(engine: &Engine) -> PatternResult<PatternError> {
-    let (_, rows) = engine.query("SELECT CAST(count(*) AS VARCHAR) AS n FROM patterns").await?;
+    let (_, rows) = engine
+        .query("SELECT CAST(count(*) AS VARCHAR) AS n FROM patterns")
+        .await?;
     let ever = listed(&rows, "n")?.first().is_some_and(|n| n != "0");
     Ok(PatternError::TooLittle(
         if ever {
@@ -120,13 +122,18 @@ pub struct Detail {
 /// # Errors
 /// If there is no such pattern, or several begin so.
 pub async fn detail(engine: &Engine, id: &str) -> PatternResult<Detail> {
-    let (_, rows) = engine.query("SELECT pattern_id FROM patterns_now ORDER BY pattern_id").await?;
+    let (_, rows) = engine
+        .query("SELECT pattern_id FROM patterns_now ORDER BY pattern_id")
+        .await?;
     let known = listed(&rows, "pattern_id")?;
     if known.is_empty() {
         return Err(none(engine).await?);
     }
     let exact = known.iter().any(|k| k == id);
-    let matching: Vec<&String> = known.iter().filter(|k| if exact { *k == id } else { k.starts_with(id) }).collect();
+    let matching: Vec<&String> = known
+        .iter()
+        .filter(|k| if exact { *k == id } else { k.starts_with(id) })
+        .collect();
     let id = match matching.as_slice() {
         [one] => (*one).clone(),
         [] => {
@@ -148,9 +155,14 @@ pub async fn detail(engine: &Engine, id: &str) -> PatternResult<Detail> {
         return Err(none(engine).await?);
     };
     let columns = Columns(batch);
-    let words = |name: &str| -> PatternResult<String> { Ok(text(&columns.texts(name)?, 0).unwrap_or_default()) };
-    let whole = |name: &str| -> PatternResult<i64> { Ok(integer(&columns.integers(name)?, 0).unwrap_or_default()) };
-    let real = |name: &str| -> PatternResult<Option<f64>> { Ok(number(&columns.numbers(name)?, 0)) };
+    let words = |name: &str| -> PatternResult<String> {
+        Ok(text(&columns.texts(name)?, 0).unwrap_or_default())
+    };
+    let whole = |name: &str| -> PatternResult<i64> {
+        Ok(integer(&columns.integers(name)?, 0).unwrap_or_default())
+    };
+    let real =
+        |name: &str| -> PatternResult<Option<f64>> { Ok(number(&columns.numbers(name)?, 0)) };
     Ok(Detail {
         generation: whole("generation")?,
         pattern_id: words("pattern_id")?,

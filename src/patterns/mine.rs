@@ -147,7 +147,11 @@ pub async fn mine(
         written: false,
         differing: all.calls.len() as u64,
         kinds: all.kinds_of_calls(),
-        noise: all.calls.iter().filter(|c| !labels.contains_key(&c.kind)).count() as u64,
+        noise: all
+            .calls
+            .iter()
+            .filter(|c| !labels.contains_key(&c.kind))
+            .count() as u64,
         refuted: Vec::new(),
         small: 0,
         undescribed: 0,
@@ -155,7 +159,11 @@ pub async fn mine(
         method: clustering.method.name(),
         setting: clustering.setting.number(),
         score: clustering.score,
-        unknown_schema: all.calls.iter().filter(|c| all.value(c, Field::ArgumentFaults) == "unknown").count() as u64,
+        unknown_schema: all
+            .calls
+            .iter()
+            .filter(|c| all.value(c, Field::ArgumentFaults) == "unknown")
+            .count() as u64,
     };
     let mut clusters = candidates(&all, labels, request, &mut report);
     progress.items(1, 3);
@@ -168,7 +176,15 @@ pub async fn mine(
             pattern.insert(all.place(&all.calls[member]), at);
         }
     }
-    let kept = rule::held_out(&engine, &condition, request.seed, &rules, &pattern, progress).await?;
+    let kept = rule::held_out(
+        &engine,
+        &condition,
+        request.seed,
+        &rules,
+        &pattern,
+        progress,
+    )
+    .await?;
     for (found, kept) in clusters.iter_mut().zip(kept) {
         found.precision = (kept.found > 0).then(|| kept.right as f64 / kept.found as f64);
         found.recall = (found.held_out > 0).then(|| kept.right as f64 / found.held_out as f64);
@@ -190,16 +206,25 @@ pub(super) fn condition(engine: &Engine, request: &MineRequest) -> PatternResult
         parts.push(format!("({own})"));
     }
     if let Some(environment) = &request.environment {
-        parts.push(format!("environment = '{}'", environment.replace('\'', "''")));
+        parts.push(format!(
+            "environment = '{}'",
+            environment.replace('\'', "''")
+        ));
     }
-    Ok(if parts.is_empty() { "true".to_owned() } else { parts.join(" AND ") })
+    Ok(if parts.is_empty() {
+        "true".to_owned()
+    } else {
+        parts.join(" AND ")
+    })
 }
 
 /// Says why there is nothing to mine.
 async fn enough(engine: &Engine, all: &Calls, request: &MineRequest) -> PatternResult<()> {
     let count = |rows: Vec<arrow::record_batch::RecordBatch>| {
         let first = rows.first().filter(|batch| batch.num_rows() > 0)?;
-        let column = arrow::array::AsArray::as_primitive_opt::<arrow::datatypes::Int64Type>(first.column(0))?;
+        let column = arrow::array::AsArray::as_primitive_opt::<arrow::datatypes::Int64Type>(
+            first.column(0),
+        )?;
         Some(column.value(0))
     };
     if all.calls.len() as u64 >= request.min_calls.max(1) {
@@ -252,7 +277,12 @@ fn order(all: &Calls, mined: &BTreeMap<u32, u64>, seed: u64) -> Vec<u32> {
             kinds.swap(at, chance.below(at + 1));
         }
         let size = kinds.len() as f64;
-        ranked.extend(kinds.iter().enumerate().map(|(at, kind)| ((at as f64 + 0.5) / size, *kind)));
+        ranked.extend(
+            kinds
+                .iter()
+                .enumerate()
+                .map(|(at, kind)| ((at as f64 + 0.5) / size, *kind)),
+        );
     }
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     ranked.into_iter().map(|(_, kind)| kind).collect()
@@ -364,9 +394,21 @@ fn candidates(
             report.small += 1;
             continue;
         }
-        out.push(found(all, members, &core, (family.name(), name), gap, whole, tested));
+        out.push(found(
+            all,
+            members,
+            &core,
+            (family.name(), name),
+            gap,
+            whole,
+            tested,
+        ));
     }
-    out.sort_by(|a, b| b.share_gap.total_cmp(&a.share_gap).then_with(|| a.name.cmp(&b.name)));
+    out.sort_by(|a, b| {
+        b.share_gap
+            .total_cmp(&a.share_gap)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     report.beyond = out.len().saturating_sub(MOST);
     out.truncate(MOST);
     out
@@ -388,7 +430,11 @@ fn found(
     tested: Tested,
 ) -> Found {
     let trajectories: BTreeSet<u32> = members.iter().map(|&at| all.calls[at].trajectory).collect();
-    let cause = |cause| mean(&members, |at| f64::from(u8::from(all.calls[at].cause == cause)));
+    let cause = |cause| {
+        mean(&members, |at| {
+            f64::from(u8::from(all.calls[at].cause == cause))
+        })
+    };
     let own = mean(&members, |at| all.calls[at].weight * all.calls[at].gap) * members.len() as f64;
     // Examples from different trajectories, calls of their own cause first.
     let mut order: Vec<usize> = members.clone();
@@ -410,18 +456,29 @@ fn found(
         family,
         name,
         rule: String::new(),
-        status: if tested.confirmed() { "confirmed" } else { "unconfirmed" },
+        status: if tested.confirmed() {
+            "confirmed"
+        } else {
+            "unconfirmed"
+        },
         test: tested.test,
         p_value: tested.p,
         apis: core.apis.iter().take(10).cloned().collect(),
         calls: members.len() as u64,
         trajectories: trajectories.len() as u64,
         gap,
-        share_gap: if whole > 0.0 { (own / whole).clamp(0.0, 1.0) } else { 0.0 },
+        share_gap: if whole > 0.0 {
+            (own / whole).clamp(0.0, 1.0)
+        } else {
+            0.0
+        },
         causes: [Cause::Structural, Cause::State, Cause::Flaky].map(cause),
         precision: None,
         recall: None,
-        held_out: members.iter().filter(|&&at| all.held_out(&all.calls[at])).count() as u64,
+        held_out: members
+            .iter()
+            .filter(|&&at| all.held_out(&all.calls[at]))
+            .count() as u64,
         examples,
         members,
     }
@@ -437,7 +494,10 @@ fn describe(
 ) {
     let mut kinds: BTreeMap<u32, (Option<usize>, u64)> = BTreeMap::new();
     for call in all.calls.iter().filter(|call| !all.held_out(call)) {
-        kinds.entry(call.kind).or_insert((labels.get(&call.kind).copied(), 0)).1 += 1;
+        kinds
+            .entry(call.kind)
+            .or_insert((labels.get(&call.kind).copied(), 0))
+            .1 += 1;
     }
     let rules: Vec<Option<String>> = {
         use rayon::prelude::*;

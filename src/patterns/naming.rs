@@ -24,7 +24,8 @@ pub(super) fn family_of(all: &Calls, kinds: &BTreeMap<u32, u64>) -> Family {
         let call = CallFacts {
             outcome_sim: outcome(Field::OutcomeSim),
             outcome_real: outcome(Field::OutcomeReal),
-            undefined: faults == "unknown_tool" || faults.split(',').any(|fault| fault == "undeclared"),
+            undefined: faults == "unknown_tool"
+                || faults.split(',').any(|fault| fault == "undeclared"),
             stale: value(Field::Stale) != "none",
         };
         (call, *count)
@@ -39,7 +40,10 @@ pub(super) fn name(family: Family, core: &Core) -> String {
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     };
-    let (sim, real) = (core.value(Field::OutcomeSim), core.value(Field::OutcomeReal));
+    let (sim, real) = (
+        core.value(Field::OutcomeSim),
+        core.value(Field::OutcomeReal),
+    );
     let faults = core.value(Field::ArgumentFaults);
     let said = match family {
         Family::ErrorMasking => format!("{what} is {sim} on sim, {real} on real"),
@@ -77,7 +81,11 @@ fn other(what: &str, core: &Core) -> String {
         "real_only" => format!("{what} was called on real only"),
         _ => {
             let kinds = core.value(Field::Kinds).replace('+', ", ");
-            let paths = core.paths.iter().take(PATHS).map(|path| path.split_once(' ').map_or(&**path, |p| p.1));
+            let paths = core
+                .paths
+                .iter()
+                .take(PATHS)
+                .map(|path| path.split_once(' ').map_or(&**path, |p| p.1));
             let paths: Vec<&str> = paths.collect();
             let more = core.paths.len().saturating_sub(PATHS);
             let at = match (paths.is_empty(), more) {

@@ -20,7 +20,8 @@ const PATHS: usize = 12;
 
 /// A query of ours with the user's condition and the seed put in.
 pub(super) fn filled(sql: &str, condition: &str, seed: u64) -> String {
-    sql.replace("{where}", condition).replace("{seed}", &seed.to_string())
+    sql.replace("{where}", condition)
+        .replace("{seed}", &seed.to_string())
 }
 
 /// Reads the calls at which the arms differ.
@@ -40,7 +41,8 @@ pub(super) async fn calls(
     }
     // Partitions come in any order.
     let keys: Vec<i64> = all.trajectories.iter().map(|t| t.key).collect();
-    all.calls.sort_by_key(|call| (keys[call.trajectory as usize], call.slot));
+    all.calls
+        .sort_by_key(|call| (keys[call.trajectory as usize], call.slot));
     Ok(all)
 }
 
@@ -65,7 +67,11 @@ fn read_batch(batch: &RecordBatch, all: &mut Calls) -> PatternResult<()> {
     for row in 0..batch.num_rows() {
         let mut features = Vec::with_capacity(Field::SINGLE.len() + 2);
         for (field, column) in Field::SINGLE.iter().zip(&single) {
-            let value = if column.is_valid(row) { column.value(row) } else { "" };
+            let value = if column.is_valid(row) {
+                column.value(row)
+            } else {
+                ""
+            };
             features.push(all.vocabulary.number(*field, value));
         }
         if let Some(paths) = paths.as_ref().filter(|paths| paths.is_valid(row)) {
@@ -104,7 +110,12 @@ fn read_batch(batch: &RecordBatch, all: &mut Calls) -> PatternResult<()> {
 }
 
 /// The calls at which the arms agree, by their features: what a rule must leave out.
-pub(super) async fn alike(engine: &Engine, condition: &str, seed: u64, all: &mut Calls) -> PatternResult<Vec<Row>> {
+pub(super) async fn alike(
+    engine: &Engine,
+    condition: &str,
+    seed: u64,
+    all: &mut Calls,
+) -> PatternResult<Vec<Row>> {
     let (_, batches) = engine.query(&filled(ALIKE, condition, seed)).await?;
     let mut found: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
     for batch in &batches {
@@ -117,7 +128,11 @@ pub(super) async fn alike(engine: &Engine, condition: &str, seed: u64, all: &mut
         for row in 0..batch.num_rows() {
             let mut features: Vec<u32> = Vec::with_capacity(Field::SINGLE.len());
             for (field, column) in Field::SINGLE.iter().zip(&single) {
-                let value = if column.is_valid(row) { column.value(row) } else { "" };
+                let value = if column.is_valid(row) {
+                    column.value(row)
+                } else {
+                    ""
+                };
                 features.push(all.vocabulary.number(*field, value));
             }
             features.sort_unstable();

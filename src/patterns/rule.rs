@@ -17,7 +17,12 @@ const HELD_OUT: &str = include_str!("../../queries/patterns/held_out.sql");
 
 /// The rule for a cluster among the calls used for mining. `label` says to which cluster
 /// the calls of a kind belong, with how many there are.
-pub(super) fn rule(all: &Calls, cluster: usize, kinds: &BTreeMap<u32, (Option<usize>, u64)>, alike: &[Row]) -> Option<Rule> {
+pub(super) fn rule(
+    all: &Calls,
+    cluster: usize,
+    kinds: &BTreeMap<u32, (Option<usize>, u64)>,
+    alike: &[Row],
+) -> Option<Rule> {
     let mut rows: Vec<Row> = kinds
         .iter()
         .map(|(kind, (label, count))| {
@@ -41,11 +46,23 @@ pub(super) fn sql(all: &Calls, rule: &Rule, kind: u32) -> String {
         let mut literals = literals.clone();
         if literals.is_empty() {
             let own = all.kinds[kind as usize].iter();
-            let told = own.filter(|f| matches!(all.vocabulary.of(**f).0, Field::Api | Field::Differs | Field::OutcomeReal));
-            literals = told.map(|&feature| Literal { feature, holds: true }).collect();
+            let told = own.filter(|f| {
+                matches!(
+                    all.vocabulary.of(**f).0,
+                    Field::Api | Field::Differs | Field::OutcomeReal
+                )
+            });
+            literals = told
+                .map(|&feature| Literal {
+                    feature,
+                    holds: true,
+                })
+                .collect();
         }
         literals.sort_by_key(|l| (all.vocabulary.of(l.feature).0.preference(), l.feature));
-        let conditions = literals.iter().map(|l| all.vocabulary.condition(l.feature, l.holds));
+        let conditions = literals
+            .iter()
+            .map(|l| all.vocabulary.condition(l.feature, l.holds));
         conditions.collect::<Vec<_>>().join(" AND ")
     };
     match rule.clauses.as_slice() {

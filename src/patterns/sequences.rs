@@ -86,17 +86,28 @@ impl SequenceRow {
     pub fn batch(rows: &[Self], places: Option<i32>) -> PatternResult<RecordBatch> {
         let scale = |x: f64| places.map_or(x, |p| (x * 10f64.powi(p)).round() / 10f64.powi(p));
         let count = |of: fn(&Self) -> u64| -> ArrayRef {
-            Arc::new(rows.iter().map(|row| i64::try_from(of(row)).ok()).collect::<Int64Array>())
+            Arc::new(
+                rows.iter()
+                    .map(|row| i64::try_from(of(row)).ok())
+                    .collect::<Int64Array>(),
+            )
         };
         let tools: StringArray = rows.iter().map(|row| Some(row.tools.join(" > "))).collect();
         let numbers = |of: fn(&Self) -> f64| -> ArrayRef {
-            Arc::new(rows.iter().map(|row| Some(scale(of(row)))).collect::<Float64Array>())
+            Arc::new(
+                rows.iter()
+                    .map(|row| Some(scale(of(row))))
+                    .collect::<Float64Array>(),
+            )
         };
         let columns: [(&str, ArrayRef); 5] = [
             ("sequence", Arc::new(tools)),
             ("calls", count(|row| row.calls)),
             ("low", count(|row| row.low)),
-            ("share_low", numbers(|row| row.low as f64 / row.calls.max(1) as f64)),
+            (
+                "share_low",
+                numbers(|row| row.low as f64 / row.calls.max(1) as f64),
+            ),
             ("lift", numbers(|row| row.lift)),
         ];
         let all = columns.map(|(name, column)| (name, column, true));

@@ -19,28 +19,48 @@ const BEFORE: &str = include_str!("../../queries/patterns/before.sql");
 
 /// The id of a pattern that nobody has seen before: a hash of its core.
 pub(super) fn fresh_id(core: &Core) -> String {
-    format!("p{:08x}", Key::of_parts(&core.parts()).as_i64().cast_unsigned() >> 32)
+    format!(
+        "p{:08x}",
+        Key::of_parts(&core.parts()).as_i64().cast_unsigned() >> 32
+    )
 }
 
 /// Gives patterns the ids that they had in the newest run.
-pub(super) async fn name_as_before(engine: &Engine, all: &Calls, found: &mut [Found]) -> PatternResult<()> {
+pub(super) async fn name_as_before(
+    engine: &Engine,
+    all: &Calls,
+    found: &mut [Found],
+) -> PatternResult<()> {
     let (_, batches) = engine.query(BEFORE).await?;
     let mut old: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for batch in &batches {
         let columns = Columns(batch);
         let ids = columns.texts("pattern_id")?;
-        let (keys, slots) = (columns.integers("trajectory_key")?, columns.integers("slot")?);
+        let (keys, slots) = (
+            columns.integers("trajectory_key")?,
+            columns.integers("slot")?,
+        );
         for row in 0..batch.num_rows() {
             let slot = i32::try_from(slots.value(row)).unwrap_or(i32::MAX);
             let id = text(&ids, row).unwrap_or_default();
-            old.entry(id).or_default().insert(place(keys.value(row), slot));
+            old.entry(id)
+                .or_default()
+                .insert(place(keys.value(row), slot));
         }
     }
-    let old: Vec<Old> = old.into_iter().map(|(id, members)| Old { id, members }).collect();
+    let old: Vec<Old> = old
+        .into_iter()
+        .map(|(id, members)| Old { id, members })
+        .collect();
     let fresh: Vec<String> = found.iter().map(|f| f.pattern_id.clone()).collect();
     let members: Vec<BTreeSet<u64>> = found
         .iter()
-        .map(|f| f.members.iter().map(|&at| all.place(&all.calls[at])).collect())
+        .map(|f| {
+            f.members
+                .iter()
+                .map(|&at| all.place(&all.calls[at]))
+                .collect()
+        })
         .collect();
     for (found, id) in found.iter_mut().zip(stable_ids(&fresh, &members, &old)) {
         found.pattern_id = id;
@@ -51,7 +71,13 @@ pub(super) async fn name_as_before(engine: &Engine, all: &Calls, found: &mut [Fo
 /// A hash of all that is written but the lake version.
 fn hash(all: &Calls, report: &MineReport, seed: u64) -> String {
     let mut hasher = KeyHasher::default();
-    hasher.update(format!("{} {} {} {seed}", report.method, report.setting, report.score).as_bytes());
+    hasher.update(
+        format!(
+            "{} {} {} {seed}",
+            report.method, report.setting, report.score
+        )
+        .as_bytes(),
+    );
     for found in &report.patterns {
         hasher.update(format!("{found:?}").as_bytes());
         for &at in &found.members {
@@ -70,14 +96,22 @@ pub(super) async fn write(
     progress: &dyn Progress,
 ) -> PatternResult<()> {
     let hash = hash(all, report, request.seed);
-    let last = lake.versions()?.into_iter().rfind(|v| v.operation == "mine");
+    let last = lake
+        .versions()?
+        .into_iter()
+        .rfind(|v| v.operation == "mine");
     if last.is_some_and(|v| v.counts["hash"] == hash.as_str()) {
         return Ok(());
     }
     let generation = report.lake_version;
     let id = format!("mine-{generation}-{}", &hash[..12]);
     let (mut writer, started) = lake
-        .write("mine", &id, &request.command, &["patterns", "pattern_members"])
+        .write(
+            "mine",
+            &id,
+            &request.command,
+            &["patterns", "pattern_members"],
+        )
         .await?;
     if started == Started::Resumed {
         progress.say("going on with a run of mine that was interrupted");

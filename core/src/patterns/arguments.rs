@@ -41,8 +41,12 @@ fn properties<'d>(schema: Node<'d>) -> Option<Node<'d>> {
     if let Some(properties) = schema.get("properties") {
         return (properties.kind() == Kind::Object).then_some(properties);
     }
-    let bare = schema.get("type").is_none_or(|kind| kind.kind() == Kind::Object);
-    let has = schema.entries().any(|(_, value)| value.kind() == Kind::Object);
+    let bare = schema
+        .get("type")
+        .is_none_or(|kind| kind.kind() == Kind::Object);
+    let has = schema
+        .entries()
+        .any(|(_, value)| value.kind() == Kind::Object);
     (bare && has).then_some(schema)
 }
 
@@ -80,8 +84,14 @@ pub fn argument_faults(arguments: &str, schema: &str) -> Option<Vec<(Fault, Stri
             }
         }
     }
-    let required = schema.get("required").filter(|list| list.kind() == Kind::Array);
-    for name in required.iter().flat_map(|list| list.elements()).filter_map(|n| n.as_str()) {
+    let required = schema
+        .get("required")
+        .filter(|list| list.kind() == Kind::Array);
+    for name in required
+        .iter()
+        .flat_map(|list| list.elements())
+        .filter_map(|n| n.as_str())
+    {
         if arguments.get(name).is_none() {
             found.push((Fault::Missing, name.to_owned()));
         }
@@ -96,14 +106,19 @@ fn of_value(value: Node<'_>, property: Node<'_>) -> Option<Fault> {
         return None;
     }
     let kinds: Vec<&str> = match property.get("type") {
-        Some(kind) if kind.kind() == Kind::Array => kind.elements().filter_map(|k| k.as_str()).collect(),
+        Some(kind) if kind.kind() == Kind::Array => {
+            kind.elements().filter_map(|k| k.as_str()).collect()
+        }
         Some(kind) => kind.as_str().into_iter().collect(),
         None => Vec::new(),
     };
     if !kinds.is_empty() && !kinds.iter().any(|kind| is_of(value, kind)) {
         return Some(Fault::Type);
     }
-    if let Some(list) = property.get("enum").filter(|list| list.kind() == Kind::Array) {
+    if let Some(list) = property
+        .get("enum")
+        .filter(|list| list.kind() == Kind::Array)
+    {
         let own = canonical(value).0;
         if !list.elements().any(|allowed| canonical(allowed).0 == own) {
             return Some(Fault::Enum);
@@ -163,7 +178,9 @@ mod tests {
 
     fn faults(arguments: &str, schema: &str) -> Vec<String> {
         let found = argument_faults(arguments, schema).unwrap();
-        let words = found.iter().map(|(fault, name)| format!("{} {name}", fault.name()));
+        let words = found
+            .iter()
+            .map(|(fault, name)| format!("{} {name}", fault.name()));
         words.collect()
     }
 
@@ -186,7 +203,10 @@ mod tests {
         let none = r#"{"type":"object","properties":{}}"#;
         assert_eq!(faults(r#"{"a":1}"#, none), ["undeclared a"]);
         // A bare map of parameters, and a schema that is open.
-        assert_eq!(faults(r#"{"b":1}"#, r#"{"a":{"type":"string"}}"#), ["undeclared b"]);
+        assert_eq!(
+            faults(r#"{"b":1}"#, r#"{"a":{"type":"string"}}"#),
+            ["undeclared b"]
+        );
         let open = r#"{"properties":{"a":{}},"additionalProperties":true}"#;
         assert!(faults(r#"{"b":1}"#, open).is_empty());
         // BFCL's words for types.
@@ -196,7 +216,10 @@ mod tests {
 
     #[test]
     fn names_are_sorted_and_hostile_texts_have_none() {
-        assert_eq!(argument_names(r#"{"b":1,"a":{"z":1}}"#).as_deref(), Some("a,b"));
+        assert_eq!(
+            argument_names(r#"{"b":1,"a":{"z":1}}"#).as_deref(),
+            Some("a,b")
+        );
         assert_eq!(argument_names("{}").as_deref(), Some(""));
         assert_eq!(argument_names("[1]"), None);
         assert_eq!(argument_names("{"), None);

@@ -61,7 +61,9 @@ impl Method {
             }
             // A covariance of six dimensions needs more points than that.
             Self::Mixture => {
-                let fit = COUNTS.into_iter().filter(|&k| k > 1 && k <= 12 && 10 * k <= points);
+                let fit = COUNTS
+                    .into_iter()
+                    .filter(|&k| k > 1 && k <= 12 && 10 * k <= points);
                 fit.map(Setting::Count).collect()
             }
         }
@@ -127,8 +129,12 @@ pub fn cluster(
     let found = match (method, setting) {
         (Method::KMeans, Setting::Count(k)) => kmeans(&matrix(points)?, k),
         (Method::Mixture, Setting::Count(k)) => mixture(&matrix(points)?, k),
-        (Method::Dbscan, Setting::Radius(radius)) => dense(points, counts, |rows| dbscan(rows, radius)),
-        (Method::Optics, Setting::Radius(radius)) => dense(points, counts, |rows| optics(rows, radius)),
+        (Method::Dbscan, Setting::Radius(radius)) => {
+            dense(points, counts, |rows| dbscan(rows, radius))
+        }
+        (Method::Optics, Setting::Radius(radius)) => {
+            dense(points, counts, |rows| optics(rows, radius))
+        }
         _ => None,
     }?;
     Some(renumber(&found, counts, least))
@@ -154,7 +160,8 @@ fn mixture(points: &Array2<f64>, k: usize) -> Option<Vec<Option<usize>>> {
     let points = if width > MIXTURE_DIMENSIONS {
         let mut chance = Chance::new(6);
         let scale = (MIXTURE_DIMENSIONS as f64).sqrt().recip();
-        let projection = Array2::from_shape_fn((width, MIXTURE_DIMENSIONS), |_| scale * chance.normal());
+        let projection =
+            Array2::from_shape_fn((width, MIXTURE_DIMENSIONS), |_| scale * chance.normal());
         points.dot(&projection)
     } else {
         points.clone()
@@ -188,18 +195,23 @@ fn dense(
         rows.extend(std::iter::repeat_n(point.clone(), times));
     }
     let labels = run(&matrix(&rows)?)?;
-    first.into_iter().map(|at| labels.get(at).copied()).collect()
+    first
+        .into_iter()
+        .map(|at| labels.get(at).copied())
+        .collect()
 }
 
 fn dbscan(rows: &Array2<f64>, radius: f64) -> Option<Vec<Option<usize>>> {
-    let model = Dbscan::params_with(DENSE, L2Dist, CommonNearestNeighbour::BallTree).tolerance(radius);
+    let model =
+        Dbscan::params_with(DENSE, L2Dist, CommonNearestNeighbour::BallTree).tolerance(radius);
     let labels: Array1<Option<usize>> = model.transform(rows).ok()?;
     Some(labels.into_iter().collect())
 }
 
 fn optics(rows: &Array2<f64>, radius: f64) -> Option<Vec<Option<usize>>> {
     // The ordering needs to see a little further than where it is cut.
-    let model = Optics::params_with(DENSE, L2Dist, CommonNearestNeighbour::BallTree).tolerance(radius * 1.5);
+    let model = Optics::params_with(DENSE, L2Dist, CommonNearestNeighbour::BallTree)
+        .tolerance(radius * 1.5);
     let ordering = model.transform(rows.view()).ok()?;
     let mut labels = vec![None; rows.nrows()];
     let mut current = None;
@@ -231,7 +243,9 @@ fn renumber(labels: &[Option<usize>], counts: &[u64], least: u64) -> Vec<Option<
             firsts[*label] = firsts[*label].min(at);
         }
     }
-    let mut order: Vec<usize> = (0..clusters).filter(|&c| sizes[c] >= least.max(1)).collect();
+    let mut order: Vec<usize> = (0..clusters)
+        .filter(|&c| sizes[c] >= least.max(1))
+        .collect();
     order.sort_by(|&a, &b| sizes[b].cmp(&sizes[a]).then(firsts[a].cmp(&firsts[b])));
     let mut name = vec![None; clusters];
     for (new, old) in order.into_iter().enumerate() {
@@ -244,7 +258,12 @@ fn renumber(labels: &[Option<usize>], counts: &[u64], least: u64) -> Vec<Option<
 /// the choice. The first [`MAX_CHOSEN_ON`] points decide: hand them over in an order in which
 /// these are a fair sample. `None` if no method can be run on the points.
 #[must_use]
-pub fn choose(points: &[Vec<f64>], counts: &[u64], methods: &[Method], least: u64) -> Option<Clustering> {
+pub fn choose(
+    points: &[Vec<f64>],
+    counts: &[u64],
+    methods: &[Method],
+    least: u64,
+) -> Option<Clustering> {
     let some = points.len().min(MAX_CHOSEN_ON);
     let (seen, seen_counts) = (&points[..some], counts.get(..some)?);
     let distances = distances(seen);
@@ -285,7 +304,11 @@ fn distances(points: &[Vec<f64>]) -> Vec<f32> {
     let mut out = vec![0.0f32; n * n];
     for a in 0..n {
         for b in 0..a {
-            let square: f64 = points[a].iter().zip(&points[b]).map(|(x, y)| (x - y) * (x - y)).sum();
+            let square: f64 = points[a]
+                .iter()
+                .zip(&points[b])
+                .map(|(x, y)| (x - y) * (x - y))
+                .sum();
             let distance = square.sqrt() as f32;
             out[a * n + b] = distance;
             out[b * n + a] = distance;
@@ -304,7 +327,10 @@ mod tests {
         let mut points = Vec::new();
         for place in [[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]] {
             for _ in 0..11 {
-                points.push(vec![place[0] + 0.05 * chance.normal(), place[1] + 0.05 * chance.normal()]);
+                points.push(vec![
+                    place[0] + 0.05 * chance.normal(),
+                    place[1] + 0.05 * chance.normal(),
+                ]);
             }
         }
         points.push(vec![9.0, 9.0]);
@@ -325,7 +351,10 @@ mod tests {
             for start in [0, 11, 22] {
                 let own = labels[start];
                 assert!(own.is_some(), "{method:?} {labels:?}");
-                assert!(labels[start..start + 11].iter().all(|l| *l == own), "{method:?} {labels:?}");
+                assert!(
+                    labels[start..start + 11].iter().all(|l| *l == own),
+                    "{method:?} {labels:?}"
+                );
             }
             assert!(labels[0] != labels[11] && labels[11] != labels[22] && labels[0] != labels[22]);
             if method != Method::Mixture {
@@ -363,8 +392,17 @@ mod tests {
         // Constant features: one cluster.
         let same = vec![vec![1.0, 1.0]; 20];
         assert!(all(&same).unwrap().labels.iter().all(|l| *l == Some(0)));
-        assert_eq!(cluster(&same, &[1], Method::KMeans, Setting::Count(2), 1), None);
-        assert_eq!(cluster(&same, &[1; 20], Method::KMeans, Setting::Radius(1.0), 1), None);
-        assert_eq!(cluster(&same, &[1; 20], Method::KMeans, Setting::Count(0), 1), None);
+        assert_eq!(
+            cluster(&same, &[1], Method::KMeans, Setting::Count(2), 1),
+            None
+        );
+        assert_eq!(
+            cluster(&same, &[1; 20], Method::KMeans, Setting::Radius(1.0), 1),
+            None
+        );
+        assert_eq!(
+            cluster(&same, &[1; 20], Method::KMeans, Setting::Count(0), 1),
+            None
+        );
     }
 }

@@ -81,7 +81,10 @@ mod tests {
 
     fn ids(fresh: &[&str], members: &[&[u64]], old: &[Old]) -> Vec<String> {
         let fresh: Vec<String> = fresh.iter().map(|s| (*s).to_owned()).collect();
-        let members: Vec<BTreeSet<u64>> = members.iter().map(|m| m.iter().copied().collect()).collect();
+        let members: Vec<BTreeSet<u64>> = members
+            .iter()
+            .map(|m| m.iter().copied().collect())
+            .collect();
         stable_ids(&fresh, &members, old)
     }
 
@@ -89,17 +92,26 @@ mod tests {
     fn most_shared_calls_decide_and_ids_are_unique() {
         let before = [old("a", &[1, 2, 3, 4]), old("b", &[5, 6])];
         // {1,2,3} shares 3 of 4 with a; {5,6,7} 2 of 3 with b; {9} nothing.
-        assert_eq!(ids(&["x", "y", "a"], &[&[1, 2, 3], &[5, 6, 7], &[9]], &before), ["a", "b", "a-2"]);
+        assert_eq!(
+            ids(&["x", "y", "a"], &[&[1, 2, 3], &[5, 6, 7], &[9]], &before),
+            ["a", "b", "a-2"]
+        );
         // A half that is not enough: 1 of 4.
         assert_eq!(ids(&["x"], &[&[1]], &before), ["x"]);
         // The better of two takes the id.
-        assert_eq!(ids(&["x", "x"], &[&[5, 6, 7], &[5, 6]], &before), ["x", "b"]);
+        assert_eq!(
+            ids(&["x", "x"], &[&[5, 6, 7], &[5, 6]], &before),
+            ["x", "b"]
+        );
         assert_eq!(ids(&["x", "x"], &[&[1, 9], &[8]], &[]), ["x", "x-2"]);
     }
 
     #[test]
     fn the_same_core_keeps_its_id_though_all_its_calls_are_new() {
         assert_eq!(ids(&["a"], &[&[7]], &[old("a", &[1])]), ["a"]);
-        assert_eq!(ids(&["a", "a"], &[&[7], &[1]], &[old("a", &[1])]), ["a-2", "a"]);
+        assert_eq!(
+            ids(&["a", "a"], &[&[7], &[1]], &[old("a", &[1])]),
+            ["a-2", "a"]
+        );
     }
 }

@@ -50,10 +50,13 @@ fn of_call(call: &CallFacts<'_>) -> Family {
     let (sim, real) = (call.outcome_sim, call.outcome_real);
     match (sim, real) {
         ("ok", "invalid_arguments" | "unknown_tool") => Family::SemanticHallucination,
-        ("ok", "ok" | "not_found" | "tool_error") if call.undefined => Family::SemanticHallucination,
+        ("ok", "ok" | "not_found" | "tool_error") if call.undefined => {
+            Family::SemanticHallucination
+        }
         (
             "ok",
-            "auth" | "not_found" | "conflict" | "rate_limited" | "timeout" | "server_error" | "transport" | "tool_error",
+            "auth" | "not_found" | "conflict" | "rate_limited" | "timeout" | "server_error"
+            | "transport" | "tool_error",
         ) => Family::ErrorMasking,
         _ if sim == real && call.stale => Family::ConsistencyDrift,
         _ => Family::Other,
@@ -99,15 +102,28 @@ mod tests {
 
     #[test]
     fn the_three_families_and_what_is_none_of_them() {
-        for real in ["rate_limited", "timeout", "server_error", "auth", "conflict", "transport"] {
+        for real in [
+            "rate_limited",
+            "timeout",
+            "server_error",
+            "auth",
+            "conflict",
+            "transport",
+        ] {
             assert_eq!(one("ok", real, false, false), Family::ErrorMasking);
             // A limit that strikes a call with odd arguments is a limit all the same.
             assert_eq!(one("ok", real, true, false), Family::ErrorMasking);
             // The other way round nothing is masked.
             assert_eq!(one(real, "ok", false, false), Family::Other);
         }
-        assert_eq!(one("ok", "invalid_arguments", false, false), Family::SemanticHallucination);
-        assert_eq!(one("ok", "tool_error", true, false), Family::SemanticHallucination);
+        assert_eq!(
+            one("ok", "invalid_arguments", false, false),
+            Family::SemanticHallucination
+        );
+        assert_eq!(
+            one("ok", "tool_error", true, false),
+            Family::SemanticHallucination
+        );
         assert_eq!(one("ok", "tool_error", false, false), Family::ErrorMasking);
         assert_eq!(one("ok", "ok", true, false), Family::SemanticHallucination);
         assert_eq!(one("ok", "ok", false, true), Family::ConsistencyDrift);
@@ -126,7 +142,10 @@ mod tests {
         };
         let other = CallFacts::default();
         assert_eq!(family([(masked, 2), (other, 2)].into_iter()), Family::Other);
-        assert_eq!(family([(masked, 3), (other, 2)].into_iter()), Family::ErrorMasking);
+        assert_eq!(
+            family([(masked, 3), (other, 2)].into_iter()),
+            Family::ErrorMasking
+        );
         assert_eq!(family(std::iter::empty()), Family::Other);
     }
 }

@@ -41,7 +41,9 @@ pub fn silhouette(distances: &[f32], counts: &[f64], labels: &[Option<usize>]) -
         }
         let a = sums[own] / (sizes[own] - 1.0);
         let other = (0..clusters).filter(|&c| c != own && sizes[c] > 0.0);
-        let b = other.map(|c| sums[c] / sizes[c]).fold(f64::INFINITY, f64::min);
+        let b = other
+            .map(|c| sums[c] / sizes[c])
+            .fold(f64::INFINITY, f64::min);
         let b = if b.is_finite() { b } else { REAL_DISTANCE };
         score += counts[at] * (b - a) / a.max(b).max(REAL_DISTANCE);
     }

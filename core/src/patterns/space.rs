@@ -25,7 +25,11 @@ pub fn embed(signatures: &[Signature], own: usize, hashed: usize) -> Vec<Vec<f64
     }
     let mut columns: Vec<(u32, f64)> = mass.into_iter().collect();
     columns.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let shared = if columns.len() > own { hashed.max(1) } else { 0 };
+    let shared = if columns.len() > own {
+        hashed.max(1)
+    } else {
+        0
+    };
     let kept = columns.len().min(own);
     let place: BTreeMap<u32, usize> = columns[..kept]
         .iter()
@@ -68,7 +72,11 @@ mod tests {
             features: columns.iter().map(|&c| (c, 1.0)).collect(),
             count,
         };
-        let all = [signature(&[1, 7], 10), signature(&[2, 9], 5), signature(&[1, 8], 1)];
+        let all = [
+            signature(&[1, 7], 10),
+            signature(&[2, 9], 5),
+            signature(&[1, 8], 1),
+        ];
         let points = embed(&all, 2, 4);
         assert!(points.iter().all(|p| p.len() == 6));
         // Column 1 has mass 11, column 7 mass 10: they stand first.

@@ -44,7 +44,9 @@ pub struct Row {
 
 impl Row {
     fn meets(&self, clause: &[Literal]) -> bool {
-        let meets = |literal: &Literal| self.features.binary_search(&literal.feature).is_ok() == literal.holds;
+        let meets = |literal: &Literal| {
+            self.features.binary_search(&literal.feature).is_ok() == literal.holds
+        };
         clause.iter().all(meets)
     }
 }
@@ -68,7 +70,11 @@ impl Rule {
     fn worth(&self, rows: &[Row]) -> f64 {
         let all: f64 = rows.iter().map(|row| row.inside as f64).sum();
         let (inside, outside) = self.found(rows);
-        if inside == 0.0 { 0.0 } else { 2.0 * inside / (inside + outside + all) }
+        if inside == 0.0 {
+            0.0
+        } else {
+            2.0 * inside / (inside + outside + all)
+        }
     }
 
     fn literals(&self) -> usize {
@@ -88,7 +94,10 @@ pub fn describe(rows: &[Row], preference: &dyn Fn(u32) -> u32) -> Option<Rule> {
     let single = grow(&chosen, &features);
     let outside = rows.iter().any(|row| row.outside > 0);
     let mut best: Option<Rule> = None;
-    for rule in [Some(single), tree(&chosen, &features)].into_iter().flatten() {
+    for rule in [Some(single), tree(&chosen, &features)]
+        .into_iter()
+        .flatten()
+    {
         let rule = prune(rule, rows);
         // A clause without conditions tells nothing, unless there is nothing to be told from.
         let bare = rule.clauses.iter().any(Vec::is_empty);
@@ -120,7 +129,11 @@ fn asked(rows: &[Row], preference: &dyn Fn(u32) -> u32) -> Vec<u32> {
     let phi = |(a, b): (f64, f64)| {
         let has = a + b;
         let spread = (inside * outside * has * (all - has)).sqrt();
-        if spread == 0.0 { 0.0 } else { (a * outside - b * inside).abs() / spread }
+        if spread == 0.0 {
+            0.0
+        } else {
+            (a * outside - b * inside).abs() / spread
+        }
     };
     let mut ranked: Vec<(u32, f64)> = of.into_iter().map(|(f, n)| (f, phi(n))).collect();
     ranked.retain(|(_, phi)| *phi > 0.0);
@@ -146,13 +159,20 @@ fn near(rows: &[Row], features: &[u32]) -> Vec<Row> {
         .iter()
         .enumerate()
         .map(|(at, row)| {
-            let first = if row.inside > 0 { i64::MIN } else { -((alike(row) * 1e6) as i64) };
+            let first = if row.inside > 0 {
+                i64::MIN
+            } else {
+                -((alike(row) * 1e6) as i64)
+            };
             (first, u64::MAX - (row.inside + row.outside), at)
         })
         .collect();
     order.sort_unstable();
     order.truncate(GROWN_ON);
-    order.into_iter().map(|(_, _, at)| rows[at].clone()).collect()
+    order
+        .into_iter()
+        .map(|(_, _, at)| rows[at].clone())
+        .collect()
 }
 
 /// One clause, condition by condition, as long as each makes the rule better.
@@ -169,7 +189,11 @@ fn grow(rows: &[Row], features: &[u32]) -> Rule {
                 let literal = Literal { feature, holds };
                 let mut clause = rule.clauses[0].clone();
                 clause.push(literal);
-                let found = Rule { clauses: vec![clause] }.worth(rows) - if holds { 0.0 } else { 1e-3 };
+                let found = Rule {
+                    clauses: vec![clause],
+                }
+                .worth(rows)
+                    - if holds { 0.0 } else { 1e-3 };
                 if best.is_none_or(|(most, _)| found > most + 1e-9) {
                     best = Some((found, literal));
                 }
@@ -200,31 +224,49 @@ fn tree(rows: &[Row], features: &[u32]) -> Option<Rule> {
         }
     }
     let has = |(at, column): (usize, usize)| {
-        f64::from(u8::from(parts[at].0.features.binary_search(&features[column]).is_ok()))
+        f64::from(u8::from(
+            parts[at]
+                .0
+                .features
+                .binary_search(&features[column])
+                .is_ok(),
+        ))
     };
     let records = Array2::from_shape_fn((parts.len(), features.len()), has);
     let targets: Array1<usize> = parts.iter().map(|part| part.1).collect();
     let weights: Array1<f32> = parts.iter().map(|part| part.2).collect();
     let data = Dataset::new(records, targets).with_weights(weights);
-    let model = DecisionTree::<f64, usize>::params().max_depth(Some(DEPTH)).fit(&data).ok()?;
+    let model = DecisionTree::<f64, usize>::params()
+        .max_depth(Some(DEPTH))
+        .fit(&data)
+        .ok()?;
     let mut clauses = Vec::new();
     walk(model.root_node(), features, &mut Vec::new(), &mut clauses);
     // Which leaves are the cluster's is counted here: on a tie the library's word is open.
     clauses.retain(|clause: &Vec<Literal>| {
-        let rule = Rule { clauses: vec![clause.clone()] };
+        let rule = Rule {
+            clauses: vec![clause.clone()],
+        };
         let (inside, outside) = rule.found(rows);
         inside > outside
     });
     (!clauses.is_empty()).then_some(Rule { clauses })
 }
 
-fn walk(node: &TreeNode<f64, usize>, features: &[u32], path: &mut Vec<Literal>, out: &mut Vec<Vec<Literal>>) {
+fn walk(
+    node: &TreeNode<f64, usize>,
+    features: &[u32],
+    path: &mut Vec<Literal>,
+    out: &mut Vec<Vec<Literal>>,
+) {
     if node.is_leaf() {
         out.push(path.clone());
         return;
     }
     let (at, _, _) = node.split();
-    let Some(&feature) = features.get(at) else { return };
+    let Some(&feature) = features.get(at) else {
+        return;
+    };
     // The left child has the values below the split: the feature does not hold.
     for (child, holds) in node.children().into_iter().zip([false, true]) {
         if let Some(child) = child {
@@ -242,7 +284,8 @@ fn prune(mut rule: Rule, rows: &[Row]) -> Rule {
         met.map(|row| row.inside).sum::<u64>()
     };
     let all: u64 = rows.iter().map(|row| row.inside).sum();
-    rule.clauses.retain(|clause| found(clause) as f64 >= WORTH * all as f64);
+    rule.clauses
+        .retain(|clause| found(clause) as f64 >= WORTH * all as f64);
     for at in 0..rule.clauses.len() {
         let mut literal = 0;
         // First what does not hold, then from the end: what a tree asked last says least.
@@ -259,7 +302,8 @@ fn prune(mut rule: Rule, rows: &[Row]) -> Rule {
         rule.clauses[at].sort_unstable();
         rule.clauses[at].dedup();
     }
-    rule.clauses.sort_by_key(|clause| (std::cmp::Reverse(found(clause)), clause.clone()));
+    rule.clauses
+        .sort_by_key(|clause| (std::cmp::Reverse(found(clause)), clause.clone()));
     rule.clauses.dedup();
     let mut at = rule.clauses.len();
     while at > 1 {
@@ -287,7 +331,10 @@ mod tests {
     }
 
     fn holds(feature: u32) -> Literal {
-        Literal { feature, holds: true }
+        Literal {
+            feature,
+            holds: true,
+        }
     }
 
     #[test]
@@ -307,7 +354,10 @@ mod tests {
     fn one_condition_suffices_where_it_does() {
         let rows = [row(&[1, 2], 20, 0), row(&[3, 4], 0, 50)];
         // 1, 2 and not 3, not 4 all tell the same: the preferred one is asked.
-        assert_eq!(describe(&rows, &|f| 10 - f).unwrap().clauses, [vec![holds(2)]]);
+        assert_eq!(
+            describe(&rows, &|f| 10 - f).unwrap().clauses,
+            [vec![holds(2)]]
+        );
         assert_eq!(describe(&rows, &|f| f).unwrap().clauses, [vec![holds(1)]]);
     }
 
@@ -333,7 +383,10 @@ mod tests {
         // Nothing tells them apart.
         assert_eq!(describe(&[row(&[1], 5, 5)], &|f| f), None);
         // Nothing to be told from.
-        assert_eq!(describe(&[row(&[1], 5, 0)], &|f| f).unwrap().clauses, [vec![]]);
+        assert_eq!(
+            describe(&[row(&[1], 5, 0)], &|f| f).unwrap().clauses,
+            [vec![]]
+        );
     }
 
     proptest! {

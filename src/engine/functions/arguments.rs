@@ -45,7 +45,11 @@ fn faults(args: &[ArrayRef]) -> Result<ArrayRef> {
         let found = patterns::argument_faults(text(&arguments, row)?, text(&schemas, row)?)?;
         let mut words: Vec<&str> = found.iter().map(|(fault, _)| fault.name()).collect();
         words.dedup();
-        Some(if words.is_empty() { "none".to_owned() } else { words.join(",") })
+        Some(if words.is_empty() {
+            "none".to_owned()
+        } else {
+            words.join(",")
+        })
     };
     column((0..arguments.len()).map(words).collect::<StringArray>())
 }

@@ -14,7 +14,11 @@ impl Arguments {
             return None;
         }
         let entries = doc.root().entries();
-        Some(Self(entries.map(|(name, value)| (name.to_owned(), value.raw().to_owned())).collect()))
+        Some(Self(
+            entries
+                .map(|(name, value)| (name.to_owned(), value.raw().to_owned()))
+                .collect(),
+        ))
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
@@ -33,7 +37,13 @@ impl Arguments {
     }
 
     pub(super) fn without(&self, name: &str) -> Self {
-        Self(self.0.iter().filter(|(key, _)| key != name).cloned().collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|(key, _)| key != name)
+                .cloned()
+                .collect(),
+        )
     }
 
     pub(super) fn text(&self) -> String {
@@ -61,8 +71,15 @@ pub(super) fn at_the_edge(schema: &str, name: &str) -> Vec<(String, &'static str
         return Vec::new();
     };
     let mut out = Vec::new();
-    if let Some(listed) = property.get("enum").filter(|list| list.kind() == Kind::Array) {
-        out.extend(listed.elements().map(|value| (value.raw().to_owned(), "schema")));
+    if let Some(listed) = property
+        .get("enum")
+        .filter(|list| list.kind() == Kind::Array)
+    {
+        out.extend(
+            listed
+                .elements()
+                .map(|value| (value.raw().to_owned(), "schema")),
+        );
         out.push(("\"not_listed\"".to_owned(), "boundary"));
         return out;
     }
@@ -75,8 +92,15 @@ pub(super) fn at_the_edge(schema: &str, name: &str) -> Vec<(String, &'static str
         Some("integer" | "number" | "int" | "float" | "double") => {
             let bound = |key: &str| property.get(key).and_then(|b| b.as_i64());
             let (low, high) = (bound("minimum"), bound("maximum"));
-            out.extend(low.into_iter().chain(high).map(|n| (n.to_string(), "schema")));
-            let beyond = [low.map(|n| n.saturating_sub(1)), high.map(|n| n.saturating_add(1))];
+            out.extend(
+                low.into_iter()
+                    .chain(high)
+                    .map(|n| (n.to_string(), "schema")),
+            );
+            let beyond = [
+                low.map(|n| n.saturating_sub(1)),
+                high.map(|n| n.saturating_add(1)),
+            ];
             let beyond = beyond.into_iter().flatten().chain([0, -1, 2_147_483_648]);
             out.extend(beyond.map(|n| (n.to_string(), "boundary")));
         }
@@ -99,8 +123,14 @@ mod tests {
     #[test]
     fn what_is_not_changed_stays_as_given() {
         let own = Arguments::parse(r#"{"id":18446744073709551617,"n":1.10,"k\"":"a"}"#).unwrap();
-        assert_eq!(own.with("n", "2").text(), r#"{"id":18446744073709551617,"n":2,"k\"":"a"}"#);
-        assert_eq!(own.with("new", "null").without("id").text(), r#"{"n":1.10,"k\"":"a","new":null}"#);
+        assert_eq!(
+            own.with("n", "2").text(),
+            r#"{"id":18446744073709551617,"n":2,"k\"":"a"}"#
+        );
+        assert_eq!(
+            own.with("new", "null").without("id").text(),
+            r#"{"n":1.10,"k\"":"a","new":null}"#
+        );
         assert_eq!(own.get("n"), Some("1.10"));
         assert_eq!(Arguments::parse("[1]"), None);
     }
@@ -108,7 +138,12 @@ mod tests {
     #[test]
     fn edges_by_schema() {
         let schema = r#"{"properties":{"n":{"type":"integer","minimum":1},"c":{"enum":["a"]},"t":{"type":["string","null"]},"x":{}}}"#;
-        let values = |name| at_the_edge(schema, name).into_iter().map(|v| v.0).collect::<Vec<_>>();
+        let values = |name| {
+            at_the_edge(schema, name)
+                .into_iter()
+                .map(|v| v.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(values("n"), ["1", "0", "0", "-1", "2147483648"]);
         assert_eq!(values("c"), ["\"a\"", "\"not_listed\""]);
         assert_eq!(values("t").len(), 2);

@@ -47,7 +47,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) async fn read(engine: &Engine, pattern: &Detail, most: usize, seed: u64) -> PatternResult<Self> {
+    pub(super) async fn read(
+        engine: &Engine,
+        pattern: &Detail,
+        most: usize,
+        seed: u64,
+    ) -> PatternResult<Self> {
         let mut known = Self::default();
         let id = [("id", ScalarValue::Utf8(Some(pattern.pattern_id.clone())))];
         let (_, batches) = engine.query_with(MEMBERS, &id).await?;
@@ -81,14 +86,21 @@ impl Known {
             known.members.swap(at, chance.below(at + 1));
         }
         known.members.truncate(most);
-        let environment = [("environment", ScalarValue::Utf8(Some(pattern.environment.clone())))];
+        let environment = [(
+            "environment",
+            ScalarValue::Utf8(Some(pattern.environment.clone())),
+        )];
         known.read_values(engine, &environment).await?;
         known.read_schemas(engine, &environment).await?;
         known.read_real(engine, &environment).await?;
         Ok(known)
     }
 
-    async fn read_values(&mut self, engine: &Engine, environment: &[(&str, ScalarValue)]) -> PatternResult<()> {
+    async fn read_values(
+        &mut self,
+        engine: &Engine,
+        environment: &[(&str, ScalarValue)],
+    ) -> PatternResult<()> {
         let (_, batches) = engine.query_with(VALUES, environment).await?;
         let mut counts: BTreeMap<(String, String), BTreeMap<String, u64>> = BTreeMap::new();
         for batch in &batches {
@@ -102,7 +114,11 @@ impl Known {
                 for (parameter, value) in own.0 {
                     self.parameters.insert(parameter.clone());
                     if self.apis.contains(&tool) && !value.contains("<masked:") {
-                        *counts.entry((tool.clone(), parameter)).or_default().entry(value).or_default() += 1;
+                        *counts
+                            .entry((tool.clone(), parameter))
+                            .or_default()
+                            .entry(value)
+                            .or_default() += 1;
                     }
                 }
             }
@@ -110,12 +126,17 @@ impl Known {
         for (key, values) in counts {
             let mut values: Vec<(String, u64)> = values.into_iter().collect();
             values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-            self.values.insert(key, values.into_iter().map(|(value, _)| value).collect());
+            self.values
+                .insert(key, values.into_iter().map(|(value, _)| value).collect());
         }
         Ok(())
     }
 
-    async fn read_schemas(&mut self, engine: &Engine, environment: &[(&str, ScalarValue)]) -> PatternResult<()> {
+    async fn read_schemas(
+        &mut self,
+        engine: &Engine,
+        environment: &[(&str, ScalarValue)],
+    ) -> PatternResult<()> {
         let (_, batches) = engine.query_with(SCHEMAS, environment).await?;
         for batch in &batches {
             let columns = Columns(batch);
@@ -133,14 +154,24 @@ impl Known {
             let (calls, low) = (columns.integers("calls")?, columns.integers("differing")?);
             let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok()).unwrap_or_default();
             for row in 0..batch.num_rows() {
-                let key = (text(&apis, row).unwrap_or_default(), text(&faults, row).unwrap_or_default());
-                self.seen.insert(key, (count(integer(&calls, row)), count(integer(&low, row))));
+                let key = (
+                    text(&apis, row).unwrap_or_default(),
+                    text(&faults, row).unwrap_or_default(),
+                );
+                self.seen.insert(
+                    key,
+                    (count(integer(&calls, row)), count(integer(&low, row))),
+                );
             }
         }
         Ok(())
     }
 
-    async fn read_real(&mut self, engine: &Engine, environment: &[(&str, ScalarValue)]) -> PatternResult<()> {
+    async fn read_real(
+        &mut self,
+        engine: &Engine,
+        environment: &[(&str, ScalarValue)],
+    ) -> PatternResult<()> {
         let (_, batches) = engine.query_with(REAL, environment).await?;
         let mut current: Option<String> = None;
         let mut keys: Vec<u128> = Vec::new();

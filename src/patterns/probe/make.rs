@@ -80,7 +80,9 @@ pub(super) fn probes(
     let mut masked = 0;
     for member in &known.members {
         let place = (member.environment.clone(), member.trajectory.clone());
-        let Some(body) = bodies.get(&place) else { continue };
+        let Some(body) = bodies.get(&place) else {
+            continue;
+        };
         let around = Around::new(member, body, reads);
         let Some(around) = around else { continue };
         if around.is_masked() {
@@ -106,8 +108,12 @@ struct Around<'b> {
 impl<'b> Around<'b> {
     fn new(member: &Member, body: &'b Body, reads: &'b BTreeSet<String>) -> Option<Self> {
         let here = (member.turn, member.index);
-        let call = body.calls.iter().find(|call| (call.turn, call.index) == here)?;
-        let before = |other: &&Call| (other.turn, other.index) < here && !reads.contains(&other.name);
+        let call = body
+            .calls
+            .iter()
+            .find(|call| (call.turn, call.index) == here)?;
+        let before =
+            |other: &&Call| (other.turn, other.index) < here && !reads.contains(&other.name);
         Some(Self {
             place: (member.environment.clone(), member.trajectory.clone()),
             prefix: body.calls.iter().filter(before).collect(),
@@ -135,8 +141,15 @@ impl<'b> Around<'b> {
                 let value = others[chance.below(others.len())];
                 let changed = self.arguments.with(parameter, value);
                 // Checked against the catalog: an observed value must not be a fault by itself.
-                if faults(&changed, schema).is_none_or(|f| f == faults(&self.arguments, schema).unwrap_or_default()) {
-                    self.one(Sort::Observed, &format!("{parameter} = {}", short(value)), &changed, out);
+                if faults(&changed, schema)
+                    .is_none_or(|f| f == faults(&self.arguments, schema).unwrap_or_default())
+                {
+                    self.one(
+                        Sort::Observed,
+                        &format!("{parameter} = {}", short(value)),
+                        &changed,
+                        out,
+                    );
                 }
             }
             for (value, what) in at_the_edge(schema, parameter) {
@@ -144,11 +157,23 @@ impl<'b> Around<'b> {
                     continue;
                 }
                 let changed = self.arguments.with(parameter, &value);
-                let sort = if what == "schema" { Sort::Schema } else { Sort::Boundary };
-                self.one(sort, &format!("{parameter} = {}", short(&value)), &changed, out);
+                let sort = if what == "schema" {
+                    Sort::Schema
+                } else {
+                    Sort::Boundary
+                };
+                self.one(
+                    sort,
+                    &format!("{parameter} = {}", short(&value)),
+                    &changed,
+                    out,
+                );
             }
             let without = self.arguments.without(parameter);
-            let lacks = faults(&without, schema).is_some_and(|all| all.iter().any(|f| f.0 == Fault::Missing && f.1 == *parameter));
+            let lacks = faults(&without, schema).is_some_and(|all| {
+                all.iter()
+                    .any(|f| f.0 == Fault::Missing && f.1 == *parameter)
+            });
             if lacks {
                 self.one(Sort::Missing, &format!("no {parameter}"), &without, out);
             }
@@ -198,7 +223,11 @@ impl<'b> Around<'b> {
             .filter(|call| is_read(call) != wanted && !raw(call).contains("<masked:"))
             .find(shares);
         let Some(partner) = partner else { return };
-        let (read, write) = if wanted { (self.call, partner) } else { (partner, self.call) };
+        let (read, write) = if wanted {
+            (self.call, partner)
+        } else {
+            (partner, self.call)
+        };
         let calls = vec![again(read, 0), again(write, 1), again(read, 2)];
         let change = format!("{} before and after {}", read.name, write.name);
         self.push(Sort::ReadBack, &change, calls, out);

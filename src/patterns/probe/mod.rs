@@ -1,8 +1,8 @@
 //! `fidelake probe`: sequences of calls that look closer at a pattern.
 
+mod arguments;
 mod known;
 mod make;
-mod arguments;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -89,8 +89,15 @@ pub struct ProbeReport {
 /// If there is no such pattern, the template is none, or the lake cannot be read.
 pub async fn probe(engine: &Engine, request: &ProbeRequest) -> PatternResult<ProbeReport> {
     let pattern = detail(engine, &request.pattern).await?;
-    let template = request.template.as_deref().map(Template::read).transpose()?;
-    let name = request.name.clone().unwrap_or_else(|| format!("probe-{}", pattern.pattern_id));
+    let template = request
+        .template
+        .as_deref()
+        .map(Template::read)
+        .transpose()?;
+    let name = request
+        .name
+        .clone()
+        .unwrap_or_else(|| format!("probe-{}", pattern.pattern_id));
     if !is_name(&name) {
         return Err(PatternError::Usage(format!(
             "--name {name}: a plan's name is made of letters, digits, - _ ."
@@ -165,7 +172,12 @@ pub async fn probe(engine: &Engine, request: &ProbeRequest) -> PatternResult<Pro
 }
 
 /// Leaves out what stands there twice, was made on real before, or is not permitted.
-fn permitted(made: Vec<Probe>, known: &Known, template: Option<&Template>, report: &mut ProbeReport) -> Vec<Probe> {
+fn permitted(
+    made: Vec<Probe>,
+    known: &Known,
+    template: Option<&Template>,
+    report: &mut ProbeReport,
+) -> Vec<Probe> {
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
     for probe in made {
@@ -209,7 +221,9 @@ fn ordered(
                 continue;
             }
             let key = (probe.api.clone(), probe.sort);
-            let belief = beliefs.entry(key).or_insert_with(|| known.belief(&probe.api, probe.sort));
+            let belief = beliefs
+                .entry(key)
+                .or_insert_with(|| known.belief(&probe.api, probe.sort));
             let worth = belief.information() / cost as f64;
             if best.is_none_or(|(most, _)| worth > most) {
                 best = Some((worth, at));
@@ -235,12 +249,23 @@ impl ProbeRow {
     pub fn batch(rows: &[Self], places: Option<i32>) -> PatternResult<RecordBatch> {
         let scale = |x: f64| places.map_or(x, |p| (x * 10f64.powi(p)).round() / 10f64.powi(p));
         let words = |of: fn(&Self) -> &str| -> ArrayRef {
-            Arc::new(rows.iter().map(|row| Some(of(row))).collect::<StringArray>())
+            Arc::new(
+                rows.iter()
+                    .map(|row| Some(of(row)))
+                    .collect::<StringArray>(),
+            )
         };
         let counts = |of: fn(&Self) -> u64| -> ArrayRef {
-            Arc::new(rows.iter().map(|row| i64::try_from(of(row)).ok()).collect::<Int64Array>())
+            Arc::new(
+                rows.iter()
+                    .map(|row| i64::try_from(of(row)).ok())
+                    .collect::<Int64Array>(),
+            )
         };
-        let worth: Float64Array = rows.iter().map(|row| Some(scale(row.information))).collect();
+        let worth: Float64Array = rows
+            .iter()
+            .map(|row| Some(scale(row.information)))
+            .collect();
         let columns: [(&str, ArrayRef); 7] = [
             ("probe", words(|row| row.sort)),
             ("api", words(|row| &row.api)),

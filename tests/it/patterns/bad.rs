@@ -9,17 +9,36 @@ use crate::support::{Place, assert_said};
 fn nothing_to_mine_is_said() {
     let place = Place::new();
     assert_eq!(place.run(&["mine"]).code, Some(1));
-    place.write("one.jsonl", line(0, "sim", 0, &super::calls(0, "sim"), true));
+    place.write(
+        "one.jsonl",
+        line(0, "sim", 0, &super::calls(0, "sim"), true),
+    );
     place.import(&["one.jsonl"]);
     assert_said!(place, "mine_no_gaps", place.run(&["mine"]));
     assert_said!(place, "patterns_none", place.run(&["patterns"]));
     assert_said!(place, "probe_none", place.run(&["probe", "p1"]));
     let place = Place::new();
     shop(&place, 0, 4, 2, true);
-    assert_said!(place, "mine_too_few", place.run(&["mine", "--min-calls", "100"]));
-    assert_said!(place, "mine_no_environment", place.run(&["mine", "--environment", "shoe"]));
-    assert_said!(place, "mine_wrong_where", place.run(&["mine", "--where", "api ="]));
-    assert_said!(place, "mine_wrong_column", place.run(&["mine", "--where", "colour = 'red'"]));
+    assert_said!(
+        place,
+        "mine_too_few",
+        place.run(&["mine", "--min-calls", "100"])
+    );
+    assert_said!(
+        place,
+        "mine_no_environment",
+        place.run(&["mine", "--environment", "shoe"])
+    );
+    assert_said!(
+        place,
+        "mine_wrong_where",
+        place.run(&["mine", "--where", "api ="])
+    );
+    assert_said!(
+        place,
+        "mine_wrong_column",
+        place.run(&["mine", "--where", "colour = 'red'"])
+    );
     assert_eq!(place.run(&["mine", "--min-gap", "2"]).code, Some(2));
     // Two arms that agree.
     let place = Place::new();
@@ -39,7 +58,11 @@ fn one_cluster_and_constant_features_are_one_pattern() {
             let call = Made {
                 name: "get_user",
                 arguments: json!({"id": "u"}),
-                result: if arm == "sim" { ok(json!(1)) } else { error("timeout") },
+                result: if arm == "sim" {
+                    ok(json!(1))
+                } else {
+                    error("timeout")
+                },
             };
             lines.push_str(&line(trajectory, arm, 0, &[call], false));
         }
@@ -51,8 +74,14 @@ fn one_cluster_and_constant_features_are_one_pattern() {
     // All calls are alike, so nothing tells the pattern from other calls: its rule is its tool.
     let patterns = report["patterns"].as_array().unwrap();
     assert_eq!(patterns.len(), 1, "{report:#}");
-    assert_eq!((&patterns[0]["calls"], &patterns[0]["family"]), (&20.into(), &"error masking".into()));
-    assert!(said.contains("20 of the calls could not be held against a catalog"), "{said}");
+    assert_eq!(
+        (&patterns[0]["calls"], &patterns[0]["family"]),
+        (&20.into(), &"error masking".into())
+    );
+    assert!(
+        said.contains("20 of the calls could not be held against a catalog"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -65,7 +94,11 @@ fn ten_thousand_tools_are_no_trouble() {
                 .map(|n| {
                     let name = format!("tool_{}", trajectory * 200 + n);
                     let fails = arm == "real" && n % 10 == 0;
-                    let result = if fails { error("timeout") } else { ok(json!({"n": n})) };
+                    let result = if fails {
+                        error("timeout")
+                    } else {
+                        ok(json!({"n": n}))
+                    };
                     json!({"turn": n, "index": 0, "name": name, "arguments": {}, "result": result})
                 })
                 .collect();
@@ -90,8 +123,16 @@ fn a_pattern_that_is_not_there_is_said() {
     shop(&place, 0, 40, 2, true);
     mined(&place, &[]);
     assert_said!(place, "patterns_unknown", place.run(&["patterns", "zz"]));
-    assert_said!(place, "patterns_ambiguous_diff", place.run(&["patterns", "diff", "0", "1"]));
+    assert_said!(
+        place,
+        "patterns_ambiguous_diff",
+        place.run(&["patterns", "diff", "0", "1"])
+    );
     let ran = place.run(&["patterns", "p"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("several patterns begin with p"), "{}", ran.stderr);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("several patterns begin with p"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(place.run(&["patterns", "diff", "0", "99"]).code, Some(1));
 }

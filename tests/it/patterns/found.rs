@@ -9,7 +9,9 @@ use crate::support::{Place, assert_said, newest, number, query};
 
 fn by_family(report: &Value) -> BTreeMap<String, Value> {
     let patterns = report["patterns"].as_array().unwrap();
-    let named = patterns.iter().map(|p| (p["family"].as_str().unwrap().to_owned(), p.clone()));
+    let named = patterns
+        .iter()
+        .map(|p| (p["family"].as_str().unwrap().to_owned(), p.clone()));
     named.collect()
 }
 
@@ -19,30 +21,73 @@ fn the_three_families_are_found_with_rules_that_hold() {
     shop(&place, 0, 60, 2, true);
     let (report, _) = mined(&place, &[]);
     let found = by_family(&report);
-    assert_eq!(report["patterns"].as_array().unwrap().len(), 3, "{report:#}");
+    assert_eq!(
+        report["patterns"].as_array().unwrap().len(),
+        3,
+        "{report:#}"
+    );
     for (family, api, calls, rule) in [
-        ("error masking", "get_user", 40, "api = 'get_user' AND differs = 'outcome'"),
-        ("consistency drift", "get_order", 60, "api = 'get_order' AND differs = 'answer'"),
-        ("semantic hallucination", "sum_up", 30, "api = 'sum_up' AND differs = 'outcome'"),
+        (
+            "error masking",
+            "get_user",
+            40,
+            "api = 'get_user' AND differs = 'outcome'",
+        ),
+        (
+            "consistency drift",
+            "get_order",
+            60,
+            "api = 'get_order' AND differs = 'answer'",
+        ),
+        (
+            "semantic hallucination",
+            "sum_up",
+            30,
+            "api = 'sum_up' AND differs = 'outcome'",
+        ),
     ] {
         let pattern = &found[family];
-        assert_eq!((&pattern["apis"][0], &pattern["calls"]), (&api.into(), &calls.into()), "{pattern}");
-        assert_eq!((&pattern["status"], &pattern["test"]), (&"confirmed".into(), &"excess".into()));
-        assert_eq!((&pattern["precision"], &pattern["recall"]), (&1.0.into(), &1.0.into()), "{pattern}");
+        assert_eq!(
+            (&pattern["apis"][0], &pattern["calls"]),
+            (&api.into(), &calls.into()),
+            "{pattern}"
+        );
+        assert_eq!(
+            (&pattern["status"], &pattern["test"]),
+            (&"confirmed".into(), &"excess".into())
+        );
+        assert_eq!(
+            (&pattern["precision"], &pattern["recall"]),
+            (&1.0.into(), &1.0.into()),
+            "{pattern}"
+        );
         assert!(pattern["p_value"].as_f64().unwrap() < 1e-4);
         let rule_is = pattern["rule"].as_str().unwrap();
-        assert!(rule_is.split(" AND ").all(|part| part.contains(" = ")), "{rule_is}");
+        assert!(
+            rule_is.split(" AND ").all(|part| part.contains(" = ")),
+            "{rule_is}"
+        );
         assert!(rule_is.len() <= rule.len() + 40, "{rule_is}");
         // The rule, pasted, finds its calls.
         let sql = format!("SELECT count(*) AS n FROM pattern_features WHERE {rule_is}");
         let ran = place.done(&["sql", "--format", "json", &sql]);
-        assert_eq!(ran.stdout.trim(), format!("[{{\"n\":{calls}}}]"), "{rule_is}");
+        assert_eq!(
+            ran.stdout.trim(),
+            format!("[{{\"n\":{calls}}}]"),
+            "{rule_is}"
+        );
     }
-    let shares: f64 = found.values().map(|p| p["share_gap"].as_f64().unwrap()).sum();
+    let shares: f64 = found
+        .values()
+        .map(|p| p["share_gap"].as_f64().unwrap())
+        .sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
     let members = number(&place.lake(), "SELECT count(*) FROM pattern_members");
     assert_eq!(members, 130);
-    let twice = query(&place.lake(), "SELECT trajectory_id FROM pattern_members GROUP BY trajectory_id, slot HAVING count(*) > 1");
+    let twice = query(
+        &place.lake(),
+        "SELECT trajectory_id FROM pattern_members GROUP BY trajectory_id, slot HAVING count(*) > 1",
+    );
     assert!(twice.is_empty());
     // A catalog of its own, not needed: the same command on the same lake writes nothing.
     let before = newest(&place.lake());
@@ -58,7 +103,10 @@ fn what_people_see() {
     shop(&place, 0, 60, 2, true);
     assert_said!(place, "mine", place.run(&["mine"]));
     assert_said!(place, "patterns", place.run(&["patterns"]));
-    let ids = query(&place.lake(), "SELECT pattern_id FROM patterns WHERE family = 'consistency drift'");
+    let ids = query(
+        &place.lake(),
+        "SELECT pattern_id FROM patterns WHERE family = 'consistency drift'",
+    );
     let id = ids[0]["pattern_id"].as_str().unwrap();
     assert_said!(place, "patterns_one", place.run(&["patterns", &id[..6]]));
     assert_said!(place, "mine_sequences", place.run(&["mine", "--sequences"]));
@@ -76,7 +124,10 @@ fn patterns_keep_their_ids_and_the_diff_says_what_became_of_them() {
     let now = newest(&place.lake());
     let (old, new) = (by_family(&first), by_family(&second));
     for family in ["error masking", "consistency drift"] {
-        assert_eq!(old[family]["pattern_id"], new[family]["pattern_id"], "{family}");
+        assert_eq!(
+            old[family]["pattern_id"], new[family]["pattern_id"],
+            "{family}"
+        );
     }
     let ran = place.done(&["patterns", "diff", &then.to_string(), &now.to_string()]);
     for part in ["grew", "went"] {
@@ -86,7 +137,13 @@ fn patterns_keep_their_ids_and_the_diff_says_what_became_of_them() {
     let back = place.done(&["patterns", "diff", &now.to_string(), &then.to_string()]);
     assert_eq!(back.stderr, "1 came, 0 went, 0 grew, 2 shrank, 0 stayed\n");
     // The older run is still there, at its version.
-    let at = place.done(&["patterns", "--version", &then.to_string(), "--format", "csv"]);
+    let at = place.done(&[
+        "patterns",
+        "--version",
+        &then.to_string(),
+        "--format",
+        "csv",
+    ]);
     assert_eq!(at.stdout.lines().count(), 4, "{}", at.stdout);
 }
 
@@ -102,5 +159,9 @@ fn every_method_can_be_asked_for() {
     // A mixture needs more kinds of calls than there are.
     let ran = place.run(&["mine", "--method", "mixture"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains("too few for this method"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("too few for this method"),
+        "{}",
+        ran.stderr
+    );
 }

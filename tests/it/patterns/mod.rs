@@ -28,17 +28,27 @@ pub(super) fn error(kind: &str) -> Value {
 
 fn catalog() -> Value {
     let tool = |name: &str, parameters: Value| json!({"name": name, "description": name, "parameters": parameters});
-    let id = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    let id =
+        json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
     json!([
         tool("get_user", id.clone()),
         tool("get_order", id.clone()),
         tool("cancel_order", id),
-        tool("sum_up", json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}}})),
+        tool(
+            "sum_up",
+            json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}}})
+        ),
     ])
 }
 
 /// One run in the native form.
-pub(super) fn line(trajectory: usize, arm: &str, repeat: usize, calls: &[Made], with_catalog: bool) -> String {
+pub(super) fn line(
+    trajectory: usize,
+    arm: &str,
+    repeat: usize,
+    calls: &[Made],
+    with_catalog: bool,
+) -> String {
     let calls: Vec<Value> = calls
         .iter()
         .enumerate()
@@ -60,19 +70,53 @@ pub(super) fn calls(trajectory: usize, arm: &str) -> Vec<Made> {
     let real = arm == "real";
     let user = format!("u{trajectory}");
     let order = format!("o{trajectory}");
-    let answer = |status: &str| ok(json!({"id": order, "status": status, "items": [{"name": "pen", "price": trajectory}]}));
-    let made = |name, arguments, result| Made { name, arguments, result };
+    let answer = |status: &str| {
+        ok(json!({"id": order, "status": status, "items": [{"name": "pen", "price": trajectory}]}))
+    };
+    let made = |name, arguments, result| Made {
+        name,
+        arguments,
+        result,
+    };
     let limited = real && trajectory % 3 > 0;
     let mut all = vec![
-        made("get_user", json!({"id": user}), if limited { error("rate_limited") } else { ok(json!({"id": user, "name": "Ann"})) }),
+        made(
+            "get_user",
+            json!({"id": user}),
+            if limited {
+                error("rate_limited")
+            } else {
+                ok(json!({"id": user, "name": "Ann"}))
+            },
+        ),
         made("get_order", json!({"id": order}), answer("open")),
-        made("cancel_order", json!({"id": order}), ok(json!({"done": true}))),
-        made("get_order", json!({"id": order}), answer(if real { "cancelled" } else { "open" })),
+        made(
+            "cancel_order",
+            json!({"id": order}),
+            ok(json!({"done": true})),
+        ),
+        made(
+            "get_order",
+            json!({"id": order}),
+            answer(if real { "cancelled" } else { "open" }),
+        ),
     ];
     let odd = trajectory % 2 == 1;
-    let arguments = if odd { json!({"a": trajectory, "round": true}) } else { json!({"a": trajectory}) };
+    let arguments = if odd {
+        json!({"a": trajectory, "round": true})
+    } else {
+        json!({"a": trajectory})
+    };
     let refused = real && odd;
-    all.push(made("sum_up", arguments, if refused { error("invalid_arguments") } else { ok(json!({"sum": trajectory})) }));
+    all.push(made(
+        "sum_up",
+        arguments,
+        if refused {
+            error("invalid_arguments")
+        } else {
+            ok(json!({"sum": trajectory}))
+        },
+    ));
     all
 }
 
@@ -82,7 +126,13 @@ pub(super) fn shop(place: &Place, from: usize, count: usize, repeats: usize, wit
     for trajectory in from..from + count {
         for arm in ["sim", "real"] {
             for repeat in 0..repeats {
-                lines.push_str(&line(trajectory, arm, repeat, &calls(trajectory, arm), with_catalog));
+                lines.push_str(&line(
+                    trajectory,
+                    arm,
+                    repeat,
+                    &calls(trajectory, arm),
+                    with_catalog,
+                ));
             }
         }
     }

@@ -17,7 +17,11 @@ fn noisy(trajectory: usize, chance: &mut Chance) -> Vec<Made> {
             x if x < 0.2 => ok(json!({"id": n, "value": chance.below(5)})),
             _ => ok(json!({"id": n, "value": 0})),
         };
-        all.push(Made { name, arguments, result });
+        all.push(Made {
+            name,
+            arguments,
+            result,
+        });
     }
     all
 }
@@ -32,7 +36,13 @@ fn two_repeats_of_one_world_are_no_pattern() {
         for trajectory in 0..40 {
             for arm in ["sim", "real"] {
                 for repeat in 0..2 {
-                    lines.push_str(&line(trajectory, arm, repeat, &noisy(trajectory, &mut chance), true));
+                    lines.push_str(&line(
+                        trajectory,
+                        arm,
+                        repeat,
+                        &noisy(trajectory, &mut chance),
+                        true,
+                    ));
                 }
             }
         }
@@ -42,7 +52,10 @@ fn two_repeats_of_one_world_are_no_pattern() {
         let (report, said) = mined(&place, &["--seed", &seed.to_string()]);
         assert!(report["differing"].as_u64().unwrap() > 50, "{report}");
         wrong += usize::from(!report["patterns"].as_array().unwrap().is_empty());
-        assert!(!report["refuted"].as_array().unwrap().is_empty(), "{report:#}");
+        assert!(
+            !report["refuted"].as_array().unwrap().is_empty(),
+            "{report:#}"
+        );
         assert!(said.contains("no more than noise"), "{said}");
     }
     assert_eq!(wrong, 0);
@@ -55,7 +68,12 @@ fn without_repeats_only_what_has_a_direction_is_confirmed() {
     let (report, said) = mined(&place, &[]);
     let patterns = report["patterns"].as_array().unwrap();
     let of = |family: &str| patterns.iter().find(|p| p["family"] == family).unwrap();
-    let told = |family: &str| (of(family)["status"].as_str().unwrap(), of(family)["test"].as_str().unwrap());
+    let told = |family: &str| {
+        (
+            of(family)["status"].as_str().unwrap(),
+            of(family)["test"].as_str().unwrap(),
+        )
+    };
     // ok against rate_limited, and never the other way round.
     assert_eq!(told("error masking"), ("confirmed", "mirror"));
     assert_eq!(told("consistency drift"), ("confirmed", "mirror"));

@@ -50,7 +50,10 @@ fn store(place: &Place) {
 fn pattern(place: &Place) -> String {
     let (report, _) = mined(place, &[]);
     let patterns = report["patterns"].as_array().unwrap();
-    let found = patterns.iter().find(|p| p["family"] == "error masking").unwrap();
+    let found = patterns
+        .iter()
+        .find(|p| p["family"] == "error masking")
+        .unwrap();
     found["pattern_id"].as_str().unwrap().to_owned()
 }
 
@@ -60,24 +63,58 @@ fn probes_are_shown_planned_and_run() {
     store(&place);
     let id = pattern(&place);
     let shown = place.done(&["probe", &id, "--budget", "40", "--format", "ndjson"]);
-    let rows: Vec<Value> = shown.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    let sorts: std::collections::BTreeSet<&str> = rows.iter().map(|r| r["probe"].as_str().unwrap()).collect();
+    let rows: Vec<Value> = shown
+        .stdout
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let sorts: std::collections::BTreeSet<&str> =
+        rows.iter().map(|r| r["probe"].as_str().unwrap()).collect();
     for sort in ["observed", "boundary", "undeclared", "again"] {
         assert!(sorts.contains(sort), "{sorts:?}");
     }
     let cost: i64 = rows.iter().map(|r| r["real_calls"].as_i64().unwrap()).sum();
     assert!(cost <= 40, "{cost}");
-    assert!(shown.stderr.contains("give a TEMPLATE.toml"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("give a TEMPLATE.toml"),
+        "{}",
+        shown.stderr
+    );
     assert!(!place.path(&format!("probe-{id}.toml")).exists());
     // With the template: the plan, within the budget, and the same bytes again.
-    let planned = place.done(&["probe", &id, "plan.toml", "--budget", "60", "--name", "closer"]);
-    assert!(planned.stderr.contains("next: fidelake dual run closer.toml"), "{}", planned.stderr);
+    let planned = place.done(&[
+        "probe",
+        &id,
+        "plan.toml",
+        "--budget",
+        "60",
+        "--name",
+        "closer",
+    ]);
+    assert!(
+        planned
+            .stderr
+            .contains("next: fidelake dual run closer.toml"),
+        "{}",
+        planned.stderr
+    );
     let plan = std::fs::read_to_string(place.path("closer.toml")).unwrap();
     let tasks = std::fs::read_to_string(place.path("closer.tasks.jsonl")).unwrap();
     assert!(plan.contains("budget = ") && plan.contains("closer.tasks.jsonl"));
     assert!(tasks.contains("read_back"), "{tasks}");
-    place.done(&["probe", &id, "plan.toml", "--budget", "60", "--name", "closer"]);
-    assert_eq!(std::fs::read_to_string(place.path("closer.tasks.jsonl")).unwrap(), tasks);
+    place.done(&[
+        "probe",
+        &id,
+        "plan.toml",
+        "--budget",
+        "60",
+        "--name",
+        "closer",
+    ]);
+    assert_eq!(
+        std::fs::read_to_string(place.path("closer.tasks.jsonl")).unwrap(),
+        tasks
+    );
     let ran = place.run(&["dual", "run", "closer.toml"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let made = number(
@@ -85,19 +122,45 @@ fn probes_are_shown_planned_and_run() {
         "SELECT count(DISTINCT trajectory_id) FROM runs WHERE arm = 'real' AND trajectory_id LIKE '%#closer/%'",
     );
     assert_eq!(made as usize, tasks.lines().count());
-    let spent = number(&place.lake(), "SELECT count(*) FROM ledger WHERE plan_id = 'closer' AND arm = 'real'");
+    let spent = number(
+        &place.lake(),
+        "SELECT count(*) FROM ledger WHERE plan_id = 'closer' AND arm = 'real'",
+    );
     assert!(spent <= 60, "{spent}");
     // What real has answered by now is not asked again.
     place.done(&["profile"]);
-    let again = place.run(&["probe", &id, "plan.toml", "--budget", "60", "--name", "next"]);
-    assert!(again.stderr.contains("answered by real before"), "{}", again.stderr);
+    let again = place.run(&[
+        "probe",
+        &id,
+        "plan.toml",
+        "--budget",
+        "60",
+        "--name",
+        "next",
+    ]);
+    assert!(
+        again.stderr.contains("answered by real before"),
+        "{}",
+        again.stderr
+    );
     let next = std::fs::read_to_string(place.path("next.tasks.jsonl")).unwrap();
     let calls = |text: &str| -> std::collections::BTreeSet<String> {
-        text.lines().map(|l| serde_json::from_str::<Value>(l).unwrap()["calls"].to_string()).collect()
+        text.lines()
+            .map(|l| serde_json::from_str::<Value>(l).unwrap()["calls"].to_string())
+            .collect()
     };
     assert!(calls(&next).is_disjoint(&calls(&tasks)));
-    let labels = query(&place.lake(), "SELECT labels FROM runs WHERE trajectory_id LIKE '%#closer/%' LIMIT 1");
-    assert!(labels[0]["labels"].as_str().unwrap().contains(&format!("\"probe\":\"{id}\"")), "{labels:?}");
+    let labels = query(
+        &place.lake(),
+        "SELECT labels FROM runs WHERE trajectory_id LIKE '%#closer/%' LIMIT 1",
+    );
+    assert!(
+        labels[0]["labels"]
+            .as_str()
+            .unwrap()
+            .contains(&format!("\"probe\":\"{id}\"")),
+        "{labels:?}"
+    );
 }
 
 #[test]
@@ -107,8 +170,21 @@ fn what_is_not_permitted_is_refused_and_said() {
     let id = pattern(&place);
     // An MCP server declares nothing that counts: only reads are permitted, and every second
     // read comes after a write.
-    let ran = place.run(&["probe", &id, "careful.toml", "--budget", "60", "--name", "careful-probe"]);
-    assert!(ran.stderr.contains("the template does not permit put_entry on real"), "{}", ran.stderr);
+    let ran = place.run(&[
+        "probe",
+        &id,
+        "careful.toml",
+        "--budget",
+        "60",
+        "--name",
+        "careful-probe",
+    ]);
+    assert!(
+        ran.stderr
+            .contains("the template does not permit put_entry on real"),
+        "{}",
+        ran.stderr
+    );
     let tasks = std::fs::read_to_string(place.path("careful-probe.tasks.jsonl")).unwrap();
     assert!(!tasks.contains("put_entry"), "{tasks}");
     // Nothing at all is permitted.
@@ -116,8 +192,21 @@ fn what_is_not_permitted_is_refused_and_said() {
     place.write("bare.toml", bare.replace("reads = [\"get_entry\"]\n", ""));
     let ran = place.run(&["probe", &id, "bare.toml", "--name", "bare-probe"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-    assert!(ran.stderr.contains("no probe is left to make"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("no probe is left to make"),
+        "{}",
+        ran.stderr
+    );
     assert!(!place.path("bare-probe.toml").exists());
-    assert_said!(place, "probe_no_template", place.run(&["probe", &id, "nowhere.toml"]));
-    assert_eq!(place.run(&["probe", &id, "plan.toml", "--name", "a/b"]).code, Some(2));
+    assert_said!(
+        place,
+        "probe_no_template",
+        place.run(&["probe", &id, "nowhere.toml"])
+    );
+    assert_eq!(
+        place
+            .run(&["probe", &id, "plan.toml", "--name", "a/b"])
+            .code,
+        Some(2)
+    );
 }
