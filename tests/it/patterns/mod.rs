@@ -78,7 +78,7 @@ pub(super) fn calls(trajectory: usize, arm: &str) -> Vec<Made> {
         arguments,
         result,
     };
-    let limited = real && trajectory % 3 > 0;
+    let limited = real && !trajectory.is_multiple_of(3);
     let mut all = vec![
         made(
             "get_user",
