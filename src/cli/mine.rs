@@ -50,7 +50,6 @@ enum MethodWord {
     Kmeans,
     Mixture,
     Dbscan,
-    Optics,
 }
 
 impl MethodWord {
@@ -60,7 +59,6 @@ impl MethodWord {
             Self::Kmeans => vec![Method::KMeans],
             Self::Mixture => vec![Method::Mixture],
             Self::Dbscan => vec![Method::Dbscan],
-            Self::Optics => vec![Method::Optics],
         }
     }
 }

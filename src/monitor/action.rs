@@ -72,7 +72,9 @@ impl Actions {
         detail: &str,
         say: &impl Fn(&str),
     ) -> MonitorResult<()> {
-        shared.desk().store.action(seq, kind, "running", "")?;
+        if !shared.desk().store.begin_action(seq, kind)? {
+            return Ok(());
+        }
         let work = async {
             match (kind, &self.command, &self.webhook) {
                 ("command", Some(command), _) => run(command, detail).await,

@@ -198,6 +198,17 @@ impl Store {
             .map_err(&fail)
     }
 
+    /// Begins an action; false if it was begun before. A pause may be found among those that
+    /// are left and come by the channel as well.
+    pub(super) fn begin_action(&self, pause: i64, kind: &str) -> MonitorResult<bool> {
+        let sql = "UPDATE actions SET status = 'running'
+                   WHERE pause = ?1 AND kind = ?2 AND status = 'pending'";
+        let begun = self.db.execute(sql, params![pause, kind]);
+        begun
+            .map(|rows| rows > 0)
+            .map_err(MonitorError::state(&self.path))
+    }
+
     /// Notes how far an action is.
     pub(super) fn action(
         &self,

@@ -17,7 +17,7 @@ fn run(id: &str, arm: &str, task: &str, calls: &[(&str, &str)], success: Option<
             _ => (format!("{outcome} for order-{id}"), Some(*outcome)),
         };
         json!({
-            "turn": turn, "index": 0, "id": format!("c{turn}"), "name": api, "arguments": {"order": format!("order-{id}")},
+            "turn": turn, "index": 0, "id": format!("c{turn}"), "name": api, "arguments": if *api == "login" { json!({}) } else { json!({"order": format!("order-{id}")}) },
             "result": {"content": content, "is_error": error.is_some(), "error_type": error}, "state_hash": format!("s{turn}"),
         })
     });
@@ -52,7 +52,7 @@ fn place() -> Place {
             _ => &[("login", "ok"), ("find", "ok"), ("pay", "ok")],
         };
         lines += &run(
-            &format!("r{n}"),
+            &format!("t{n}"),
             "real",
             &format!("t{n}"),
             calls,
@@ -63,7 +63,7 @@ fn place() -> Place {
     lines += &run("hasty", "real", "t0", &hasty, Some(false));
     let good = [("login", "ok"), ("find", "ok"), ("pay", "ok")];
     for n in 0..50 {
-        lines += &run(&format!("s{n}"), "sim", &format!("t{n}"), &good, Some(true));
+        lines += &run(&format!("t{n}"), "sim", &format!("t{n}"), &good, Some(true));
     }
     place.write("runs.jsonl", lines);
     place.done(&["import", "runs.jsonl"]);
@@ -227,7 +227,7 @@ fn a_rare_failure_is_spliced_where_the_real_world_had_it() {
     assert_eq!(written.lines().count() as i64, added);
     for line in written.lines() {
         let run: Value = serde_json::from_str(line).unwrap();
-        let own = run["calls"][0]["arguments"]["order"].as_str().unwrap();
+        let own = run["calls"][1]["arguments"]["order"].as_str().unwrap();
         let failed = &run["calls"][1];
         assert_eq!(
             [&failed["name"], &failed["arguments"]["order"]],

@@ -153,7 +153,7 @@ pub async fn probe(engine: &Engine, request: &ProbeRequest) -> PatternResult<Pro
             };
             let id = format!("{}#{name}/{}.{at}", probe.trajectory.1, probe.sort.name());
             let labels = [
-                ("probe", report.pattern.pattern_id.as_str().into()),
+                ("probe_pattern", report.pattern.pattern_id.as_str().into()),
                 ("probe_sort", probe.sort.name().into()),
                 ("probe_of", probe.of.as_str().into()),
             ];

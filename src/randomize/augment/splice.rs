@@ -120,7 +120,11 @@ fn replaced(answer: &str, pairs: &[(String, String)]) -> String {
     let quoted = |text: &str| {
         let mut out = String::new();
         fidelake_core::json::push_json_string(text, &mut out);
-        out.trim_start_matches('"').trim_end_matches('"').to_owned()
+        // One quote at each end is not the text's own.
+        let inner = out
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
+        inner.unwrap_or(&out).to_owned()
     };
     pairs.iter().fold(answer.to_owned(), |text, (from, to)| {
         text.replace(&quoted(from), &quoted(to))

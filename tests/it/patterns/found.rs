@@ -151,7 +151,7 @@ fn patterns_keep_their_ids_and_the_diff_says_what_became_of_them() {
 fn every_method_can_be_asked_for() {
     let place = Place::new();
     shop(&place, 0, 60, 2, true);
-    for method in ["kmeans", "dbscan", "optics"] {
+    for method in ["kmeans", "dbscan"] {
         let (report, _) = mined(&place, &["--method", method]);
         assert_eq!(report["method"], method);
         assert_eq!(by_family(&report).len(), 3, "{method}: {report:#}");

@@ -70,7 +70,7 @@ fn probes_are_shown_planned_and_run() {
         .collect();
     let sorts: std::collections::BTreeSet<&str> =
         rows.iter().map(|r| r["probe"].as_str().unwrap()).collect();
-    for sort in ["observed", "boundary", "undeclared", "again"] {
+    for sort in ["boundary", "undeclared", "again"] {
         assert!(sorts.contains(sort), "{sorts:?}");
     }
     let cost: i64 = rows.iter().map(|r| r["real_calls"].as_i64().unwrap()).sum();
@@ -158,7 +158,7 @@ fn probes_are_shown_planned_and_run() {
         labels[0]["labels"]
             .as_str()
             .unwrap()
-            .contains(&format!("\"probe\":\"{id}\"")),
+            .contains(&format!("\"probe_pattern\":\"{id}\"")),
         "{labels:?}"
     );
 }
