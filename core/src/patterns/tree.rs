@@ -101,8 +101,10 @@ pub fn describe(rows: &[Row], preference: &dyn Fn(u32) -> u32) -> Option<Rule> {
     let alone = literals.map(|literal| Rule {
         clauses: vec![vec![literal]],
     });
-    // The tree comes last: where it only ties, a rule that is found the same way each time stands.
-    for rule in alone.chain([single]).chain(tree(&chosen, &features)) {
+    for rule in std::iter::once(single)
+        .chain(tree(&chosen, &features))
+        .chain(alone)
+    {
         let rule = prune(rule, rows);
         // A clause without conditions tells nothing, unless there is nothing to be told from.
         let bare = rule.clauses.iter().any(Vec::is_empty);
