@@ -2,7 +2,7 @@
 //! that train agents.
 //!
 //! Data flows through the modules in this order, and imports only point up it:
-//! `formats`, `lake`, `import`, `engine`, `env`, `dual`, `estimate`, `validate`,
+//! `formats`, `lake`, `import`, `engine`, `web`, `env`, `dual`, `estimate`, `validate`,
 //! `patterns`, `curate`, `randomize`, `report`, `monitor`, `serve`, `cli`.
 
 pub mod cli;
@@ -20,3 +20,4 @@ pub mod randomize;
 pub mod report;
 pub mod serve;
 pub mod validate;
+mod web;

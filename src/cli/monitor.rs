@@ -18,6 +18,7 @@ use crate::lake::{At, Lake};
 use crate::monitor::{
     Actions, Desk, MonitorError, Paused, Pool, Server, Settings, Shared, Tail, Token, check_webhook,
 };
+use crate::web::asked_to_end;
 
 /// Read at once from standard input; what has come so far is taken in together.
 const CHUNK: usize = 1 << 20;
@@ -98,7 +99,7 @@ pub(crate) async fn run(
     let shared = Arc::new(Shared::new(desk, alarms));
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
-        asked_to_stop().await;
+        asked_to_end().await;
         let _ = stop.send(true);
     });
 
@@ -263,20 +264,6 @@ fn token(args: &MonitorArgs, state: &Path, printer: &Printer) -> anyhow::Result<
         path.display()
     ));
     Ok(token)
-}
-
-/// Ctrl-C or SIGTERM.
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
 }
 
 async fn act(

@@ -1,6 +1,7 @@
 //! The query engine: a DataFusion session over one pinned state of a lake, with
 //! our own functions and views, read-only.
 
+pub(crate) mod columns;
 mod error;
 pub mod functions;
 mod learn;

@@ -1,6 +1,5 @@
 //! The monitor over HTTP: a trainer asks, workers send, Prometheus scrapes.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,19 +8,17 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::rt::TokioTimer;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
-use url::Url;
+use tokio::sync::mpsc;
 
 use super::desk::{Chosen, Desk, Paused, Receipt};
 use super::error::{MonitorError, MonitorResult};
 use super::pool::Pool;
 use super::token::Token;
+use crate::web::{accept, finish, names_this_machine};
 
 /// Largest body.
 const BODY: usize = 8 << 20;
@@ -31,9 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Connections at once.
 const CONNECTIONS: usize = 256;
-
-/// After a signal answers that are on their way have so long.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// What several doors share: the desk, and its state as it was after the last change.
 #[derive(Debug)]
@@ -170,42 +164,14 @@ impl Server {
             token: self.token,
             shared: self.shared,
         });
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-        let graceful = GracefulShutdown::new();
-        tokio::pin!(stop);
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = &mut stop => break,
-            };
-            let Ok((stream, _)) = accepted else {
-                // Too many open files: those that end make room.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                continue;
-            };
-            let _ = stream.set_nodelay(true);
+        let handle = move |request| {
             let door = Arc::clone(&door);
-            let service = service_fn(move |request| {
-                let door = Arc::clone(&door);
-                async move { Ok::<_, Infallible>(door.handle(request).await) }
-            });
-            let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-            tokio::spawn(async move {
-                // A client that goes away is no error.
-                let _ = connection.await;
-                drop(place);
-            });
-        }
-        drop(listener);
-        tokio::select! {
-            () = graceful.shutdown() => {}
-            () = tokio::time::sleep(GRACE) => {}
-        }
+            async move { door.handle(request).await }
+        };
+        let graceful = accept(listener, http, CONNECTIONS, stop, handle).await;
+        finish(graceful, std::future::pending()).await;
         Ok(())
     }
 }
@@ -442,18 +408,6 @@ fn refusal(status: StatusCode, why: &str) -> Answer {
 
 fn header_text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// Whether the request was made to a name of this machine.
-fn names_this_machine(headers: &HeaderMap) -> bool {
-    let host = header_text(headers, &header::HOST);
-    let url = host.and_then(|host| Url::parse(&format!("http://{host}")).ok());
-    url.is_some_and(|url| match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    })
 }
 
 /// No origin, or the one that was asked.

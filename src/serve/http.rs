@@ -3,33 +3,26 @@
 //! `/mcp` has sessions, and each an episode of its own, up to revision 2025-11-25.
 //! `/mcp/NAME` is an episode by its address, for clients that keep no session.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 
 use super::error::ServeError;
-use super::host::{names_this_machine, origin_may_ask};
+use super::host::origin_may_ask;
 use super::rpc::{INVALID, Message, error};
 use super::sessions::{NoSlot, Sessions, Slot};
-use super::signals::asked_to_end;
 use super::simulator::Simulator;
 use super::stdio::with_state;
+use crate::web::{accept, asked_to_end, finish, names_this_machine};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const ENDPOINT: &str = "/mcp";
-/// Answers that are on their way have so long when the server is asked to end.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// What bounds the server.
 #[derive(Clone, Debug)]
@@ -108,37 +101,13 @@ impl HttpServer {
     /// Serves until the process is asked to end.
     pub async fn serve(self) {
         let http = hyper::server::conn::http1::Builder::new();
-        let graceful = GracefulShutdown::new();
-        let end = asked_to_end();
-        tokio::pin!(end);
-        loop {
-            let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                () = &mut end => break,
-            };
-            let Ok((stream, _)) = accepted else {
-                // Too many open files: those that end make room.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            // Small answers must not wait for each other: without this 44 ms each.
-            let _ = stream.set_nodelay(true);
-            let shared = Arc::clone(&self.shared);
-            let service = service_fn(move |request| {
-                let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(shared.handle(request).await) }
-            });
-            let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-            tokio::spawn(async move {
-                // A client that goes away is no error.
-                let _ = connection.await;
-            });
-        }
-        drop(self.listener);
-        tokio::select! {
-            () = graceful.shutdown() => {}
-            () = tokio::time::sleep(GRACE) => {}
-        }
+        let shared = self.shared;
+        let handle = move |request| {
+            let shared = Arc::clone(&shared);
+            async move { shared.handle(request).await }
+        };
+        let graceful = accept(self.listener, http, usize::MAX, asked_to_end(), handle).await;
+        finish(graceful, std::future::pending()).await;
     }
 }
 

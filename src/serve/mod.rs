@@ -13,7 +13,6 @@ mod http;
 mod reply;
 mod rpc;
 mod sessions;
-mod signals;
 mod simulator;
 mod stdio;
 mod tools;

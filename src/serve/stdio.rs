@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use super::episode::Episode;
 use super::error::ServeError;
 use super::rpc::{INVALID, Message, PARAMS, error};
-use super::signals::asked_to_end;
 use super::simulator::Simulator;
+use crate::web::asked_to_end;
 
 /// A longer line is refused and skipped.
 const LONGEST: u64 = 16 << 20;

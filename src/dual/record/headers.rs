@@ -1,7 +1,6 @@
 //! Headers that go through, and those that do not.
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use url::{Host, Url};
 
 /// A client names the trajectory of its calls with this header; it is not passed on.
 pub(super) const TRAJECTORY: HeaderName = HeaderName::from_static("fidelake-trajectory");
@@ -53,26 +52,6 @@ pub(super) fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// Whether the request was made to a name of this machine.
-pub(super) fn names_this_machine(headers: &HeaderMap) -> bool {
-    let Some(host) = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-    else {
-        return false;
-    };
-    let url = Url::parse(&format!("http://{host}"));
-    url.is_ok_and(|url| url.host().is_some_and(|host| is_loopback(&host)))
-}
-
-pub(super) fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,23 +84,5 @@ mod tests {
             ["accept-encoding", "authorization", "mcp-session-id"]
         );
         assert_eq!(passed["accept-encoding"], "identity");
-    }
-
-    #[test]
-    fn a_name_that_a_web_page_brings_is_refused() {
-        for (host, ours) in [
-            ("127.0.0.1:8080", true),
-            ("localhost", true),
-            ("[::1]:80", true),
-            ("evil.example:8080", false),
-            ("127.0.0.1.evil.example", false),
-        ] {
-            assert_eq!(
-                names_this_machine(&headers(&[("host", host)])),
-                ours,
-                "{host}"
-            );
-        }
-        assert!(!names_this_machine(&HeaderMap::new()));
     }
 }

@@ -2,41 +2,34 @@
 //! MCP endpoint is read along. Headers are passed on and never stored.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use url::Url;
 
 use super::error::RecordError;
 use super::exchange::Exchange;
-use super::headers::{TRAJECTORY, is_loopback, names_this_machine, passed_on, without_hop_by_hop};
+use super::headers::{TRAJECTORY, passed_on, without_hop_by_hop};
 use super::journal::Journal;
 use super::session::Session;
 use super::signals::Signals;
 use super::sse::Events;
 use super::tee::{Copy, Tee, Whole};
+use crate::web::{accept, finish, is_loopback, names_this_machine};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// A request up to this size is read whole before it is sent: so it is in the
 /// journal even if the server cannot be reached.
 const SMALL: u64 = 1 << 20;
-
-/// After Ctrl-C answers that are on their way have so long.
-const GRACE: Duration = Duration::from_secs(2);
 
 type Boxed = BoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -175,39 +168,20 @@ impl Proxy {
     async fn run(self) -> std::io::Result<()> {
         let listener = TcpListener::from_std(self.listener)?;
         let mut signals = Signals::for_server()?;
+        let stop = async {
+            signals.next().await;
+        };
         let http = hyper::server::conn::http1::Builder::new();
-        let graceful = GracefulShutdown::new();
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = signals.next() => break,
-            };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
-                // Too many open files: those that end make room.
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            };
-            let _ = stream.set_nodelay(true);
-            let shared = Arc::clone(&self.shared);
-            let service = service_fn(move |request| {
-                let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(shared.handle(request).await) }
-            });
-            let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-            tokio::spawn(async move {
-                // A client that goes away is no error.
-                let _ = connection.await;
-            });
-        }
-        drop(listener);
-        tokio::select! {
-            () = graceful.shutdown() => {}
-            () = tokio::time::sleep(GRACE) => {}
-            _ = signals.next() => {}
-        }
+        let shared = self.shared;
+        let handle = move |request| {
+            let shared = Arc::clone(&shared);
+            async move { shared.handle(request).await }
+        };
+        let graceful = accept(listener, http, usize::MAX, stop, handle).await;
+        finish(graceful, async {
+            signals.next().await;
+        })
+        .await;
         Ok(())
     }
 }
