@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 
 use super::error::{CurateError, CurateResult};
 use crate::engine::Engine;
+pub(super) use crate::engine::columns::quoted;
 
 /// Runs a query and hands out its batches as they come.
 pub(super) async fn stream(engine: &Engine, sql: &str) -> CurateResult<Batches> {
@@ -98,9 +99,4 @@ pub(super) async fn count(engine: &Engine, sql: &str) -> CurateResult<u64> {
     let name = batch.schema().field(0).name().clone();
     let column = longs(&batch, &name)?;
     Ok(u64::try_from(column.value(0)).unwrap_or_default())
-}
-
-/// A text as SQL.
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

@@ -9,7 +9,6 @@ mod calibrate;
 mod draw;
 mod error;
 mod pool;
-pub(crate) mod read;
 mod replay;
 mod rounds;
 mod table;

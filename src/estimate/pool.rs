@@ -6,9 +6,9 @@ use fidelake_core::budget::{Drawn, Frame};
 
 use super::ask::{Ask, Dimension};
 use super::error::{EstimateError, EstimateResult};
-use super::read::{Columns, integer, number, text};
 use super::rounds::DrawLabel;
 use crate::engine::Engine;
+use crate::engine::columns::{Columns, integer, number, text};
 
 const POOL: &str = include_str!("../../queries/estimate/pool.sql");
 const GAPS: &str = include_str!("../../queries/estimate/gaps.sql");

@@ -11,10 +11,10 @@ use fidelake_core::json::Doc;
 use super::draw::Chosen;
 use super::error::{EstimateError, EstimateResult};
 use super::pool::LakePool;
-use super::read::{Columns, text};
 use super::rounds::DrawLabel;
 use crate::dual::{Plan, Switches};
 use crate::engine::Engine;
+use crate::engine::columns::{Columns, text};
 use crate::lake::LakeError;
 
 const BODIES: &str = include_str!("../../queries/estimate/bodies.sql");

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array as _, AsArray as _};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
 use fidelake_core::budget::{Objective, Outlook, Request, allocate};
 use fidelake_core::monitor::{Region, State, draws};
 use fidelake_core::stats::{Chance, draw_evenly};
@@ -12,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::desk::Desk;
 use super::error::MonitorResult;
-use crate::engine::{Engine, EngineError};
+use crate::engine::Engine;
+use crate::engine::columns::{self, Columns};
 
 const POOL: &str = include_str!("../../queries/monitor/pool.sql");
 
@@ -40,22 +38,13 @@ impl Pool {
         let mut pool = Self::default();
         let mut rows = engine.stream(POOL).await?;
         while let Some(batch) = rows.next().await? {
+            let columns = Columns(&batch);
             let names = ["environment", "api", "outcome", "trajectory_id"];
-            let mut columns = Vec::new();
-            for name in names {
-                let column = batch.column_by_name(name).ok_or_else(|| {
-                    EngineError::Run(format!("queries/monitor/pool.sql: no column {name}"))
-                })?;
-                let texts = cast(column, &DataType::Utf8).map_err(EngineError::from)?;
-                columns.push(texts);
-            }
-            let text = |column: usize, row: usize| -> String {
-                let texts = columns[column].as_string::<i32>();
-                if texts.is_valid(row) {
-                    texts.value(row).to_owned()
-                } else {
-                    "-".into()
-                }
+            let columns = names.map(|name| columns.texts(name));
+            let [environment, api, outcome, trajectory] = columns;
+            let columns = [environment?, api?, outcome?, trajectory?];
+            let text = |at: usize, row: usize| {
+                columns::text(&columns[at], row).unwrap_or_else(|| "-".to_owned())
             };
             for row in 0..batch.num_rows() {
                 let region = Region {

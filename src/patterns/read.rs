@@ -9,7 +9,7 @@ use super::call::{Call, Calls, Cause, Trajectory};
 use super::error::{PatternError, PatternResult};
 use super::feature::Field;
 use crate::engine::Engine;
-use crate::estimate::read::{Columns, integer, number, text};
+use crate::engine::columns::{Columns, integer, number, text};
 use crate::import::Progress;
 
 const CALLS: &str = include_str!("../../queries/patterns/calls.sql");

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, RecordBatch, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
+use arrow::array::{Array as _, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::ScalarValue;
 use fidelake_core::json::Doc;
 
 use super::error::RandomizeError;
 use crate::engine::Engine;
+use crate::engine::columns::Columns;
 
 const RUNS: &str = include_str!("../../queries/randomize/runs.sql");
 const CELLS: &str = include_str!("../../queries/randomize/cells.sql");
@@ -39,8 +39,10 @@ pub(super) async fn measured(
     let (_, batches) = engine.query_with(RUNS, &parameters).await?;
     let mut worlds: BTreeMap<(String, String), Option<World>> = BTreeMap::new();
     for batch in &batches {
-        let [names, trajectories, labels] = [0, 1, 2].map(|at| text(batch, at));
-        let (names, trajectories, labels) = (names?, trajectories?, labels?);
+        let columns = Columns(batch);
+        let names = columns.texts("environment")?;
+        let trajectories = columns.texts("trajectory_id")?;
+        let labels = columns.texts("labels")?;
         for row in 0..batch.num_rows() {
             let label = labels.is_valid(row).then(|| labels.value(row));
             let world = world(label.unwrap_or("{}"));
@@ -62,18 +64,15 @@ pub(super) async fn measured(
     let (_, batches) = engine.query(CELLS).await?;
     let mut cells = Vec::new();
     for batch in &batches {
-        let (kinds, apis) = (text(batch, 0)?, text(batch, 2)?);
-        let number = |at: usize| -> Result<Float64Array, RandomizeError> {
-            let column = cast(batch.column(at), &DataType::Float64)?;
-            Ok(column.as_primitive::<Float64Type>().clone())
-        };
-        let count = |at: usize| -> Result<_, RandomizeError> {
-            let column = cast(batch.column(at), &DataType::Int64)?;
-            Ok(column.as_primitive::<Int64Type>().clone())
-        };
-        let [intensity, obs, act, trans] = [1, 5, 6, 7].map(number);
+        let columns = Columns(batch);
+        let (kinds, apis) = (columns.texts("perturbation")?, columns.texts("api")?);
+        let [intensity, obs, act, trans] =
+            ["intensity", "obs", "act", "trans"].map(|name| columns.numbers(name));
         let (intensity, obs, act, trans) = (intensity?, obs?, act?, trans?);
-        let (calls, trajectories) = (count(3)?, count(4)?);
+        let (calls, trajectories) = (
+            columns.integers("calls")?,
+            columns.integers("trajectories")?,
+        );
         cells.extend((0..batch.num_rows()).map(|row| Measured {
             perturbation: kinds.value(row).to_owned(),
             intensity: intensity.value(row),
@@ -86,11 +85,6 @@ pub(super) async fn measured(
         }));
     }
     Ok((cells, left_out))
-}
-
-fn text(batch: &RecordBatch, at: usize) -> Result<StringArray, RandomizeError> {
-    let column = cast(batch.column(at), &DataType::Utf8)?;
-    Ok(column.as_string::<i32>().clone())
 }
 
 /// A perturbation and its intensity; none and 0.

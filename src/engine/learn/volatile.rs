@@ -10,6 +10,7 @@ use arrow::record_batch::RecordBatch;
 use fidelake_core::gap::{MAX_PATHS, Varied, Volatility};
 use fidelake_core::model::Arm;
 
+use crate::engine::columns::quoted;
 use crate::engine::error::{EngineError, EngineResult};
 use crate::engine::functions::Settings;
 use crate::engine::range::{calls_per_range, name_range, ranges};
@@ -274,10 +275,6 @@ fn table_rows(found: &Found) -> EngineResult<RecordBatch> {
 
 /// The class of an edit that takes an earlier one back.
 const TAKEN_BACK: &str = "learned";
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
 
 /// A correction by hand.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, AsArray as _, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{AsArray as _, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use fidelake_core::json::key::Key;
@@ -19,7 +19,8 @@ use super::index::{Index, Rank, Recorded, related};
 use super::mend::{Lesson, Mends};
 use super::stored::Stored;
 use super::world::{Seen, World};
-use crate::engine::{Engine, Said};
+use crate::engine::columns::{Columns, integer, number, text};
+use crate::engine::{Engine, EngineResult, Said};
 use crate::lake::{At, Lake};
 
 const RECORDED: &str = include_str!("../../../queries/replay/recorded.sql");
@@ -28,7 +29,10 @@ const VISIBLE: &str = include_str!("../../../queries/replay/visible.sql");
 
 /// Reads all recorded calls of the environment; they stay in memory.
 pub(super) async fn load(folder: &Path, replay: &Replay) -> Result<Index, String> {
-    Ok(read_lake(folder, replay).await?.index(replay, |_| true))
+    let mut all = read_lake(folder, replay).await?;
+    let changing = all.changing(replay);
+    let rows = std::mem::take(&mut all.rows);
+    Ok(all.of(rows, changing, replay))
 }
 
 /// What stands in the lake.
@@ -43,9 +47,16 @@ pub(super) struct Recordings {
 impl Recordings {
     /// The index over those rows that are `kept`.
     pub(super) fn index(&self, replay: &Replay, kept: impl Fn(&Row) -> bool) -> Index {
-        let rows: Vec<Row> = self.rows.iter().filter(|row| kept(row)).cloned().collect();
-        // What changes something is known from all rows.
-        let changing = changing(&self.rows, &self.declared, replay, &self.said);
+        let rows = self.rows.iter().filter(|row| kept(row)).cloned().collect();
+        self.of(rows, self.changing(replay), replay)
+    }
+
+    /// What changes something: known from all rows.
+    fn changing(&self, replay: &Replay) -> BTreeMap<String, bool> {
+        changing(&self.rows, &self.declared, replay, &self.said)
+    }
+
+    fn of(&self, rows: Vec<Row>, changing: BTreeMap<String, bool>, replay: &Replay) -> Index {
         let mut index = Index::of(self.version, changing);
         index.has_catalog = !self.declared.is_empty();
         index.tools = tools(self.declared.clone(), &rows, &index);
@@ -196,22 +207,8 @@ pub(super) struct Row {
     pub(super) answer: Option<Stored>,
 }
 
-fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), ArrowError> {
-    let column = |name: &str| {
-        batch
-            .column_by_name(name)
-            .ok_or_else(|| ArrowError::SchemaError(format!("no column {name}")))
-    };
-    let text = |name: &str| -> Result<StringArray, ArrowError> {
-        Ok(cast(column(name)?, &DataType::Utf8)?
-            .as_string::<i32>()
-            .clone())
-    };
-    let number = |name: &str| -> Result<Int64Array, ArrowError> {
-        Ok(cast(column(name)?, &DataType::Int64)?
-            .as_primitive::<Int64Type>()
-            .clone())
-    };
+fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> EngineResult<()> {
+    let columns = Columns(batch);
     let names = [
         "run_id",
         "trajectory_id",
@@ -233,26 +230,16 @@ fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), ArrowError> {
     ];
     let texts = names
         .iter()
-        .map(|name| text(name))
+        .map(|name| columns.texts(name))
         .collect::<Result<Vec<_>, _>>()?;
     let numbers = ["is_error", "status", "rpc_code", "truncated", "started_at"]
         .iter()
-        .map(|name| number(name))
+        .map(|name| columns.integers(name))
         .collect::<Result<Vec<_>, _>>()?;
-    let latency: Float64Array = cast(column("latency_ms")?, &DataType::Float64)?
-        .as_primitive::<Float64Type>()
-        .clone();
+    let latency = columns.numbers("latency_ms")?;
     for row in 0..batch.num_rows() {
-        let get = |column: usize| {
-            texts[column]
-                .is_valid(row)
-                .then(|| texts[column].value(row).to_owned())
-        };
-        let int = |column: usize| {
-            numbers[column]
-                .is_valid(row)
-                .then(|| numbers[column].value(row))
-        };
+        let get = |column: usize| text(&texts[column], row);
+        let int = |column: usize| integer(&numbers[column], row);
         let Some(key) = get(5).as_deref().and_then(Key::parse) else {
             continue;
         };
@@ -285,7 +272,7 @@ fn read(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), ArrowError> {
             real: get(15).as_deref() == Some("real"),
             live: get(16).as_deref() == Some("live"),
             began: int(4).unwrap_or(i64::MIN),
-            latency_ms: latency.is_valid(row).then(|| latency.value(row)),
+            latency_ms: number(&latency, row),
             answer,
         });
     }

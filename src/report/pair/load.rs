@@ -8,6 +8,7 @@ use arrow::error::ArrowError;
 
 use super::compare::{How, steps};
 use super::{Call, Pair, Profile, Run};
+use crate::engine::columns::quoted;
 use crate::engine::{Engine, EngineError};
 
 /// Near matches that an error names.
@@ -60,8 +61,8 @@ pub async fn load(
     let (environment, key) = find(engine, id, environment).await?;
     let this = format!(
         "environment = {} AND trajectory_key = {key} AND trajectory_id = {}",
-        literal(&environment),
-        literal(id)
+        quoted(&environment),
+        quoted(id)
     );
     let runs = rows(
         engine,
@@ -109,11 +110,11 @@ async fn find(
     environment: Option<&str>,
 ) -> Result<(String, String), PairError> {
     let within = environment.map_or(String::new(), |e| {
-        format!(" AND environment = {}", literal(e))
+        format!(" AND environment = {}", quoted(e))
     });
     let exact = format!(
         "SELECT DISTINCT environment, trajectory_key FROM runs WHERE trajectory_id = {}{within} ORDER BY environment",
-        literal(id)
+        quoted(id)
     );
     let mut found = rows(engine, &exact).await?;
     if found.len() > 1 {
@@ -127,7 +128,7 @@ async fn find(
     if let Some(row) = found.pop() {
         return Ok((text(&row, 0), text(&row, 1)));
     }
-    let id_text = literal(id);
+    let id_text = quoted(id);
     let like = format!(
         "SELECT DISTINCT environment, trajectory_id, starts_with(trajectory_id, {id_text}) AS starts, \
          character_length(trajectory_id) AS size FROM trajectories \
@@ -172,7 +173,7 @@ async fn run(
         return Ok(None);
     };
     let run_id = text(first, 0);
-    let this = format!("{this} AND run_id = {}", literal(&run_id));
+    let this = format!("{this} AND run_id = {}", quoted(&run_id));
     let verdicts = rows(
         engine,
         &format!("SELECT judge, reward, success FROM verdicts WHERE {this} ORDER BY judge, agent, ordinal"),
@@ -270,7 +271,7 @@ async fn comparable(engine: &Engine, environment: &str) -> Result<bool, PairErro
     let sql = format!(
         "SELECT 1 FROM observations WHERE environment = {} AND state_hash IS NOT NULL \
          GROUP BY trajectory_key, state_hash HAVING count(DISTINCT arm) > 1 LIMIT 1",
-        literal(environment)
+        quoted(environment)
     );
     Ok(!rows(engine, &sql).await?.is_empty())
 }
@@ -313,9 +314,4 @@ async fn rows(engine: &Engine, sql: &str) -> Result<Vec<Row>, PairError> {
 
 fn text(row: &Row, at: usize) -> String {
     row.get(at).cloned().flatten().unwrap_or_default()
-}
-
-/// A text as SQL reads it, whatever it contains.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
