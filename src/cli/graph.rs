@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::printer::Printer;
+use super::whole::WholeFile;
 use super::{AtArgs, Global, Status, UsageError};
 use crate::engine::Engine;
 use crate::lake::Lake;
-use crate::randomize::{
-    Context, Experience, GraphError, Part, experience, next, write_graphml, write_parquet,
-};
+use crate::randomize::{Context, Experience, GraphError, Part, next, write_graphml, write_parquet};
 
 /// Use what was experienced: what led where, what worked, what mended a failure.
 ///
@@ -121,22 +120,22 @@ pub(crate) async fn run(
     match &args.command {
         GraphCommand::Export(args) => export(args, global, printer).await,
         GraphCommand::Show(args) => {
-            let graph = read(&args.from, global).await?;
-            printer.batch(graph.part(args.table.part()))?;
+            let graph = open(&args.from, global).await?;
+            printer.batch(&graph.part(args.table.part()).await?)?;
             Ok(Status::Done)
         }
         GraphCommand::Next(args) => go_on(args, global, printer).await,
     }
 }
 
-async fn read(from: &FromArgs, global: &Global) -> anyhow::Result<Experience> {
+async fn open(from: &FromArgs, global: &Global) -> anyhow::Result<Experience> {
     let lake = Lake::open(&global.lake)?;
     let engine = Engine::open(&lake, &from.at.resolve()?).await?;
     let arm = match from.arm {
         ArmArg::Sim => "sim",
         ArmArg::Real => "real",
     };
-    Ok(experience(&engine, from.environment.as_deref(), arm).await?)
+    Ok(Experience::open(&engine, from.environment.as_deref(), arm).await?)
 }
 
 async fn export(args: &ExportArgs, global: &Global, printer: &Printer) -> anyhow::Result<Status> {
@@ -144,13 +143,15 @@ async fn export(args: &ExportArgs, global: &Global, printer: &Printer) -> anyhow
     if args.out.exists() {
         return Err(GraphError::Taken(args.out.clone()).into());
     }
-    let graph = read(&args.from, global).await?;
+    let graph = open(&args.from, global).await?.tables().await?;
     let as_graphml = args
         .out
         .extension()
         .is_some_and(|extension| extension == "graphml");
     if as_graphml {
-        let left_out = write_graphml(&graph, args.states, &args.out)?;
+        let mut out = WholeFile::create(&args.out)?;
+        let left_out = write_graphml(&graph, args.states, &mut out)?;
+        out.finish()?;
         if left_out > 0 {
             printer.say(&format!(
                 "{left_out} transitions between states are left out: there are more than {} states (--states)",

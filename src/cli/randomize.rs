@@ -7,6 +7,7 @@ use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use clap::Args;
 
 use super::printer::Printer;
+use super::whole::write_whole;
 use super::{Global, Status, UsageError};
 use crate::lake::Lake;
 use crate::randomize::{Cell, Outcome, RandomizeError, Request, randomize};
@@ -83,23 +84,14 @@ pub(crate) async fn run(
         }
         Err(error) => return Err(error.into()),
     };
-    write(&args.out, &found.toml(false))?;
-    write(&json, &(serde_json::to_string_pretty(&found)? + "\n"))?;
+    write_whole(&args.out, &found.toml(false))?;
+    write_whole(&json, &(serde_json::to_string_pretty(&found)? + "\n"))?;
     if args.uniform {
-        write(&args.out.with_extension("uniform.toml"), &found.toml(true))?;
+        write_whole(&args.out.with_extension("uniform.toml"), &found.toml(true))?;
     }
     printer.batch(&table(&found.cells)?)?;
     say(&found, args, &json, printer);
     Ok(Status::Done)
-}
-
-/// Whole or not at all.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let fail = |e: std::io::Error| anyhow::anyhow!("{}: {e}", path.display());
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    std::fs::write(&name, text).map_err(fail)?;
-    std::fs::rename(&name, path).map_err(fail)
 }
 
 fn table(cells: &[Cell]) -> anyhow::Result<RecordBatch> {

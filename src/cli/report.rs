@@ -1,13 +1,11 @@
 //! `fidelake report`
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use super::printer::Printer;
-use super::whole::WholeFile;
+use super::whole::write_whole;
 use super::{Global, Status};
 use crate::lake::Lake;
 use crate::report::{
@@ -65,10 +63,7 @@ pub(crate) async fn run(
 
 /// Writes the page and says where it is.
 pub(super) fn write(curation: &Curation, out: &Path, printer: &Printer) -> anyhow::Result<()> {
-    let mut file = WholeFile::create(out)?;
-    file.write_all(curation_page(curation).as_bytes())
-        .with_context(|| out.display().to_string())?;
-    file.finish()?;
+    write_whole(out, &curation_page(curation))?;
     printer.say(&format!("page: {}", out.display()));
     Ok(())
 }

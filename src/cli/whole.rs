@@ -42,6 +42,14 @@ impl WholeFile {
     }
 }
 
+/// Writes a text, whole or not at all.
+pub(super) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut file = WholeFile::create(path)?;
+    file.write_all(text.as_bytes())
+        .with_context(|| path.display().to_string())?;
+    file.finish()
+}
+
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write(bytes)

@@ -14,7 +14,7 @@ pub use augment::{AugmentError, Augmentation, Choice, Kind, Limits, Splice, augm
 pub use error::RandomizeError;
 pub use file::Randomization;
 pub use graph::{
-    Context, ContextError, Experience, GraphError, Next, Part, experience, next, write_graphml,
+    Context, ContextError, Experience, GraphError, Next, Part, Tables, next, write_graphml,
     write_parquet,
 };
 pub use work::{Cell, Outcome, Request, randomize};

@@ -10,7 +10,7 @@ use super::choose::{Choice, Counts, Limits, Place, choose, level};
 use super::read::{Donor, Seen, Spot, donors, run_counts, spots};
 use super::splice::Splice;
 use crate::engine::Engine;
-use crate::randomize::experience;
+use crate::randomize::Experience;
 
 /// Texts shorter than this stand in answers by chance.
 const SHORTEST_QUOTE: usize = 3;
@@ -54,8 +54,8 @@ pub async fn augmentation(
     environment: Option<&str>,
     limits: Limits,
 ) -> Result<Augmentation, AugmentError> {
-    let graph = experience(engine, environment, "real").await?;
-    let seen = Seen::of(&graph, limits)?;
+    let graph = Experience::open(engine, environment, "real").await?;
+    let seen = Seen::of(&graph, limits).await?;
     if seen.rare.is_empty() {
         return Ok(Augmentation::default());
     }

@@ -18,6 +18,9 @@ pub enum GraphError {
     /// There is nothing to make a graph of; the text says what there is.
     #[error("{0}")]
     Empty(String),
+    /// The output.
+    #[error(transparent)]
+    Output(#[from] std::io::Error),
     /// A file that cannot be written.
     #[error("{}: {source}", path.display())]
     Io {

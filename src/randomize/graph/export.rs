@@ -7,14 +7,14 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use super::{Experience, GraphError, Part};
+use super::{GraphError, Part, Tables};
 
 /// Writes `nodes.parquet`, `edges.parquet`, `states.parquet` and `fixes.parquet` into a new
 /// folder, which appears when all of them are whole.
 ///
 /// # Errors
 /// If the folder is there already, or a file cannot be written.
-pub fn write_parquet(graph: &Experience, folder: &Path) -> Result<(), GraphError> {
+pub fn write_parquet(graph: &Tables, folder: &Path) -> Result<(), GraphError> {
     if folder.exists() {
         return Err(GraphError::Taken(folder.to_owned()));
     }
@@ -32,7 +32,7 @@ pub fn write_parquet(graph: &Experience, folder: &Path) -> Result<(), GraphError
     std::fs::rename(&partial, folder).map_err(GraphError::io(folder))
 }
 
-fn write(graph: &Experience, part: Part, path: &Path) -> Result<(), GraphError> {
+fn write(graph: &Tables, part: Part, path: &Path) -> Result<(), GraphError> {
     let rows = graph.part(part);
     let file = File::create(path).map_err(GraphError::io(path))?;
     let fail = |source| GraphError::Parquet {

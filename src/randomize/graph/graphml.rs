@@ -4,9 +4,7 @@
 //! and `fixed_by`. Every column of the tables is an attribute of the same name.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::Write;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
@@ -14,33 +12,23 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use super::{Experience, GraphError, Part};
+use super::{GraphError, Part, Tables};
 
 /// A row: its columns that are not null.
 type Fields = BTreeMap<String, String>;
 
-/// Writes the graph to a file, with at most so many states, the most travelled ones; how
-/// many transitions between states were left out.
+/// Writes the graph, with at most so many states, the most travelled ones; how many
+/// transitions between states were left out.
 ///
 /// # Errors
-/// If the file is there already or cannot be written.
+/// If rows cannot be read, or the output ends.
 pub fn write_graphml(
-    graph: &Experience,
+    graph: &Tables,
     most_states: usize,
-    path: &Path,
+    out: &mut impl Write,
 ) -> Result<usize, GraphError> {
-    if path.exists() {
-        return Err(GraphError::Taken(path.to_owned()));
-    }
-    let partial = path.with_extension("graphml.partial");
-    let fail = || GraphError::io(&partial);
-    let file = File::create(&partial).map_err(fail())?;
     let elements = Elements::of(graph, most_states)?;
-    let mut out = BufWriter::new(file);
-    write(&elements, &mut out).map_err(fail())?;
-    let file = out.into_inner().map_err(|e| fail()(e.into_error()))?;
-    file.sync_all().map_err(fail())?;
-    std::fs::rename(&partial, path).map_err(GraphError::io(path))?;
+    write(&elements, out)?;
     Ok(elements.left_out)
 }
 
@@ -57,7 +45,7 @@ struct Elements {
 type Place = (String, Option<String>, Option<String>);
 
 impl Elements {
-    fn of(graph: &Experience, most_states: usize) -> Result<Self, GraphError> {
+    fn of(graph: &Tables, most_states: usize) -> Result<Self, GraphError> {
         let mut all = Self {
             nodes: Vec::new(),
             edges: Vec::new(),

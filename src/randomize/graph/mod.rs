@@ -19,6 +19,7 @@ pub use graphml::write_graphml;
 pub use next::{Context, ContextError, Next, next};
 
 use crate::engine::Engine;
+use crate::engine::columns::quoted;
 
 const STEPS: &str = include_str!("../../../queries/graph/steps.sql");
 const NODES: &str = include_str!("../../../queries/graph/nodes.sql");
@@ -64,45 +65,82 @@ impl Part {
     }
 }
 
-/// The tables of one graph, in the order of [`Part::ALL`].
+/// The graph of a lake: its tables are read as they are asked for.
 #[derive(Clone, Debug)]
 pub struct Experience {
-    parts: [RecordBatch; 4],
+    engine: Engine,
+    /// On columns of `c`.
+    condition: String,
+    arm: String,
 }
 
 impl Experience {
+    /// The graph of one environment, or of all; failures and their repairs on `arm`.
+    ///
+    /// # Errors
+    /// If the lake cannot be read, or there is nothing of that name in it.
+    pub async fn open(
+        engine: &Engine,
+        environment: Option<&str>,
+        arm: &str,
+    ) -> Result<Self, GraphError> {
+        steps(engine, environment).await?;
+        Ok(Self {
+            engine: engine.clone(),
+            condition: environment.map_or("true".to_owned(), |name| {
+                format!("c.environment = {}", quoted(name))
+            }),
+            arm: quoted(arm),
+        })
+    }
+
     /// The rows of a part.
-    #[must_use]
-    pub const fn part(&self, part: Part) -> &RecordBatch {
-        let [nodes, edges, states, fixes] = &self.parts;
-        match part {
-            Part::Nodes => nodes,
-            Part::Edges => edges,
-            Part::States => states,
-            Part::Fixes => fixes,
-        }
+    ///
+    /// # Errors
+    /// If the lake cannot be read.
+    pub async fn part(&self, part: Part) -> Result<RecordBatch, GraphError> {
+        let sql = part
+            .sql()
+            .replace("{where}", &self.condition)
+            .replace("{arm}", &self.arm);
+        let (schema, batches) = self.engine.query(&sql).await?;
+        Ok(concat_batches(&schema, &batches)?)
+    }
+
+    /// All parts.
+    ///
+    /// # Errors
+    /// If the lake cannot be read.
+    pub async fn tables(&self) -> Result<Tables, GraphError> {
+        Ok(Tables {
+            nodes: self.part(Part::Nodes).await?,
+            edges: self.part(Part::Edges).await?,
+            states: self.part(Part::States).await?,
+            fixes: self.part(Part::Fixes).await?,
+        })
     }
 }
 
-/// Reads the graph of one environment, or of all; failures and their repairs on `arm`.
-///
-/// # Errors
-/// If the lake cannot be read, or there is nothing of that name in it.
-pub async fn experience(
-    engine: &Engine,
-    environment: Option<&str>,
-    arm: &str,
-) -> Result<Experience, GraphError> {
-    steps(engine, environment).await?;
-    let mut parts = Vec::with_capacity(Part::ALL.len());
-    for which in Part::ALL {
-        parts.push(part(engine, which, environment, arm).await?);
+/// The tables of one graph.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    nodes: RecordBatch,
+    edges: RecordBatch,
+    states: RecordBatch,
+    fixes: RecordBatch,
+}
+
+impl Tables {
+    /// The rows of a part.
+    #[must_use]
+    pub const fn part(&self, part: Part) -> &RecordBatch {
+        match part {
+            Part::Nodes => &self.nodes,
+            Part::Edges => &self.edges,
+            Part::States => &self.states,
+            Part::Fixes => &self.fixes,
+        }
     }
-    let parts = <[RecordBatch; 4]>::try_from(parts);
-    Ok(Experience {
-        // As many as were asked for.
-        parts: parts.map_err(|_| GraphError::Empty("a table of the graph is missing".into()))?,
-    })
 }
 
 /// Names the calls in their order `graph_steps`.
@@ -121,26 +159,4 @@ async fn steps(engine: &Engine, environment: Option<&str>) -> Result<(), GraphEr
         }
     }
     Ok(())
-}
-
-async fn part(
-    engine: &Engine,
-    which: Part,
-    environment: Option<&str>,
-    arm: &str,
-) -> Result<RecordBatch, GraphError> {
-    let condition = environment.map_or("true".to_owned(), |name| {
-        format!("c.environment = {}", quoted(name))
-    });
-    let sql = which
-        .sql()
-        .replace("{where}", &condition)
-        .replace("{arm}", &quoted(arm));
-    let (schema, batches) = engine.query(&sql).await?;
-    Ok(concat_batches(&schema, &batches)?)
-}
-
-/// A text as SQL.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

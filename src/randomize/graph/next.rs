@@ -1,13 +1,13 @@
 //! Which continuation worked, for real, from here.
 
-use arrow::array::{AsArray as _, RecordBatch};
+use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
-use arrow::datatypes::Int64Type;
 use datafusion::common::ScalarValue;
 use fidelake_core::model::Outcome;
 
-use super::{GraphError, NODES, quoted, steps};
+use super::{GraphError, NODES, steps};
 use crate::engine::Engine;
+use crate::engine::columns::{Columns, quoted};
 
 const NEXT: &str = include_str!("../../../queries/graph/next.sql");
 
@@ -110,21 +110,16 @@ pub async fn next(
             .collect();
         let (schema, batches) = engine.query_with(&sql, &values).await?;
         let rows = concat_batches(&schema, &batches)?;
-        let real = sum(&rows, "real_count");
+        let real = Columns(&rows)
+            .integers("real_count")?
+            .iter()
+            .flatten()
+            .sum();
         if depth <= 1 || real >= enough {
             return Ok(Next { rows, depth, real });
         }
         depth -= 1;
     }
-}
-
-fn sum(rows: &RecordBatch, name: &str) -> i64 {
-    let column = rows
-        .column_by_name(name)
-        .and_then(|column| column.as_primitive_opt::<Int64Type>().cloned());
-    column.map_or(0, |counts| {
-        (0..counts.len()).map(|row| counts.value(row)).sum()
-    })
 }
 
 #[cfg(test)]
