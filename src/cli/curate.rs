@@ -354,12 +354,6 @@ fn talk_rules(report: &Report, printer: &Printer) {
         if left_out > 0 && CHOOSING.iter().any(|name| line.rule.starts_with(name)) {
             printer.say(&format!("{left_out} runs were left out by {}", line.rule));
         }
-        if ["checks nothing", "check nothing"]
-            .iter()
-            .any(|words| line.note.contains(words))
-        {
-            printer.say(&format!("{}: {}", line.rule, line.note));
-        }
     }
     for warning in &report.warnings {
         printer.say(warning);

@@ -46,18 +46,13 @@ pub(super) async fn permitted(
         let sequences = Sequences::read(engine, &candidates).await?;
         let why = leaks(engine, recipe, sets, &candidates, &sequences).await?;
         let tasks: usize = sets.iter().map(|set| set.entries.len()).sum();
-        let mut note = format!("{tasks} tasks in {} hold-out files", sets.len());
-        for idle in recipe
-            .rules
-            .holdouts
-            .iter()
-            .zip(sets)
+        let note = format!("{tasks} tasks in {} hold-out files", sets.len());
+        let both = recipe.rules.holdouts.iter().zip(sets);
+        let idle = both
             .filter_map(|(part, set)| idle(part, set, &candidates))
-        {
-            note.push_str("; ");
-            note.push_str(&idle);
-        }
+            .collect();
         candidates = ledger.keep(candidates, "[[holdout]]", note, &|at| why[at].clone());
+        ledger.idle(idle);
         some(&candidates, "every run is a task of a hold-out file")?;
     }
     Ok(candidates)
@@ -322,14 +317,10 @@ fn within(
         .filter(|value| !seen.contains(value.as_str()))
         .map(String::as_str)
         .collect();
-    let note = match strange.is_empty() {
-        true => String::new(),
-        false => format!(
-            "its caps check nothing for what no run has: {}",
-            strange.join(", ")
-        ),
-    };
-    let kept = ledger.keep(candidates, &rule, note, &|at| why[at].clone());
+    let kept = ledger.keep(candidates, &rule, "", &|at| why[at].clone());
+    if !strange.is_empty() {
+        ledger.idle(vec![format!("no run has {}", strange.join(", "))]);
+    }
     some(&kept, &format!("{rule} left out every run"))?;
     Ok(kept)
 }

@@ -13,6 +13,9 @@ pub(super) struct RuleCount {
     /// What else is to be said of it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) note: String,
+    /// What of it finds nothing whatever the runs are: mistakes, most likely.
+    #[serde(skip)]
+    pub(super) idle: Vec<String>,
 }
 
 /// A run that a rule left out.
@@ -56,7 +59,15 @@ impl Ledger {
             runs_in,
             runs_out,
             note: note.into(),
+            idle: Vec::new(),
         });
+    }
+
+    /// Parts of the last rule that find nothing whatever the runs are.
+    pub(super) fn idle(&mut self, parts: Vec<String>) {
+        if let Some(rule) = self.rules.last_mut() {
+            rule.idle = parts;
+        }
     }
 
     /// A rule left a run out; `why` is asked only if somebody wants to know.

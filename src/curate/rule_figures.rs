@@ -82,6 +82,13 @@ pub(super) fn warnings(weighed: &Weighed) -> Vec<String> {
             counts.reward_assumed
         ));
     }
+    for rule in &counts.rules {
+        said.extend(
+            rule.idle
+                .iter()
+                .map(|part| format!("{}: {part}", rule.rule)),
+        );
+    }
     if weighed.rows.iter().all(|row| row.source == "unknown") {
         said.push("nothing is known of the fidelity of any row: `fidelake profile` needs trajectories that ran on both arms".to_owned());
     }

@@ -11,6 +11,7 @@ mod asking;
 mod bad_input;
 mod budget;
 mod curate;
+mod curate_refused;
 mod curate_rules;
 mod curation_report;
 mod decision;
