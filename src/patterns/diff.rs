@@ -8,7 +8,7 @@ use arrow::record_batch::RecordBatch;
 
 use super::error::{PatternError, PatternResult};
 use crate::engine::Engine;
-use crate::estimate::read::{Columns, integer, number, text};
+use crate::engine::columns::{Columns, integer, number, text};
 use crate::lake::{At, Lake, LakeError};
 
 const SIZES: &str = include_str!("../../queries/patterns/sizes.sql");

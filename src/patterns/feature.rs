@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use crate::engine::columns::quoted;
+
 /// What a feature is about: a column of view `pattern_features`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Field {
@@ -129,12 +131,12 @@ impl Vocabulary {
     /// The condition of a rule that asks for a feature.
     pub(super) fn condition(&self, number: u32, holds: bool) -> String {
         let (field, value) = self.of(number);
-        let value = value.replace('\'', "''");
+        let value = quoted(value);
         match (field, holds) {
-            (Field::Path, true) => format!("array_has(paths, '{value}')"),
-            (Field::Path, false) => format!("NOT coalesce(array_has(paths, '{value}'), false)"),
-            (field, true) => format!("{} = '{value}'", field.column()),
-            (field, false) => format!("{} <> '{value}'", field.column()),
+            (Field::Path, true) => format!("array_has(paths, {value})"),
+            (Field::Path, false) => format!("NOT coalesce(array_has(paths, {value}), false)"),
+            (field, true) => format!("{} = {value}", field.column()),
+            (field, false) => format!("{} <> {value}", field.column()),
         }
     }
 }

@@ -6,7 +6,7 @@ use datafusion::common::ScalarValue;
 
 use super::error::{PatternError, PatternResult};
 use crate::engine::Engine;
-use crate::estimate::read::{Columns, integer, listed, number, text};
+use crate::engine::columns::{Columns, integer, listed, number, text};
 
 const LIST: &str = include_str!("../../queries/patterns/list.sql");
 const DETAIL: &str = include_str!("../../queries/patterns/detail.sql");

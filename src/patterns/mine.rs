@@ -12,6 +12,7 @@ use super::feature::Field;
 use super::guard::{self, Tested};
 use super::{naming, read, rule, write};
 use crate::engine::Engine;
+use crate::engine::columns::{listed, quoted};
 use crate::import::Progress;
 use crate::lake::{At, Lake, WriteGuard};
 
@@ -203,13 +204,11 @@ pub(super) fn condition(engine: &Engine, request: &MineRequest) -> PatternResult
         engine
             .condition(own)
             .map_err(|e| PatternError::Usage(format!("--where: {e}")))?;
-        parts.push(format!("({own})"));
+        // On lines of its own: it may end in a comment.
+        parts.push(format!("(\n{own}\n)"));
     }
     if let Some(environment) = &request.environment {
-        parts.push(format!(
-            "environment = '{}'",
-            environment.replace('\'', "''")
-        ));
+        parts.push(format!("environment = {}", quoted(environment)));
     }
     Ok(if parts.is_empty() {
         "true".to_owned()
@@ -240,7 +239,7 @@ async fn enough(engine: &Engine, all: &Calls, request: &MineRequest) -> PatternR
         let (_, rows) = engine
             .query("SELECT DISTINCT environment FROM call_gaps ORDER BY environment")
             .await?;
-        let known = crate::estimate::read::listed(&rows, "environment")?;
+        let known = listed(&rows, "environment")?;
         if !known.contains(environment) {
             return Err(PatternError::Usage(format!(
                 "--environment {environment}: no call of it was compared; there are {}",

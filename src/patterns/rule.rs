@@ -10,7 +10,7 @@ use super::error::{PatternError, PatternResult};
 use super::feature::Field;
 use super::read::filled;
 use crate::engine::Engine;
-use crate::estimate::read::Columns;
+use crate::engine::columns::Columns;
 use crate::import::Progress;
 
 const HELD_OUT: &str = include_str!("../../queries/patterns/held_out.sql");

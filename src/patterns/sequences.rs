@@ -10,7 +10,7 @@ use fidelake_core::patterns::sequences;
 use super::error::PatternResult;
 use super::mine::{MineRequest, condition};
 use crate::engine::Engine;
-use crate::estimate::read::{Columns, text};
+use crate::engine::columns::{Columns, text};
 use crate::lake::LakeError;
 
 const SEQUENCES: &str = include_str!("../../queries/patterns/sequences.sql");

@@ -10,7 +10,7 @@ use super::core_of::Core;
 use super::error::PatternResult;
 use super::mine::{Found, MineReport, MineRequest};
 use crate::engine::Engine;
-use crate::estimate::read::{Columns, text};
+use crate::engine::columns::{Columns, text};
 use crate::import::Progress;
 use crate::lake::rows::Table;
 use crate::lake::{Lake, LakeError, Started, failpoint};

@@ -309,6 +309,25 @@ mod tests {
     }
 
     #[test]
+    fn a_mixture_finds_three_places() {
+        // Without the call that is far from all: a mixture knows no noise.
+        let (mut points, mut counts) = places();
+        points.pop();
+        counts.pop();
+        let labels = cluster(&points, &counts, Method::Mixture, Setting::Count(3), 5).unwrap();
+        for start in [0, 11, 22] {
+            assert!(
+                labels[start].is_some()
+                    && labels[start..start + 11]
+                        .iter()
+                        .all(|l| *l == labels[start]),
+                "{labels:?}"
+            );
+        }
+        assert!(labels[0] != labels[11] && labels[11] != labels[22] && labels[0] != labels[22]);
+    }
+
+    #[test]
     fn dense_places_and_means_find_three_places() {
         let (points, counts) = places();
         for (method, setting) in [

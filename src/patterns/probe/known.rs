@@ -10,7 +10,7 @@ use fidelake_core::stats::Chance;
 use super::arguments::Arguments;
 use super::make::{Sort, sequence_key};
 use crate::engine::Engine;
-use crate::estimate::read::{Columns, integer, text};
+use crate::engine::columns::{Columns, integer, text};
 use crate::patterns::error::{PatternError, PatternResult};
 use crate::patterns::list::Detail;
 

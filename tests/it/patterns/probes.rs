@@ -73,6 +73,13 @@ fn probes_are_shown_planned_and_run() {
     for sort in ["boundary", "undeclared", "again"] {
         assert!(sorts.contains(sort), "{sorts:?}");
     }
+    // What costs as much and tells less comes later: only a larger budget reaches it.
+    let all = place.done(&["probe", &id, "--budget", "2000", "--format", "ndjson"]);
+    assert!(
+        all.stdout.contains("\"probe\":\"observed\""),
+        "{}",
+        all.stdout
+    );
     let cost: i64 = rows.iter().map(|r| r["real_calls"].as_i64().unwrap()).sum();
     assert!(cost <= 40, "{cost}");
     assert!(
