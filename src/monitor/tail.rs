@@ -89,7 +89,8 @@ fn observation(row: &Map<String, Value>) -> Value {
     let gap = |name: &str| row.get(name).cloned().unwrap_or(Value::Null);
     // A trajectory that is profiled again is seen again: its gaps are others.
     let id = format!(
-        "lake/{}/{}/{}",
+        "lake/{}/{}/{}/{}",
+        text("environment"),
         text("trajectory_id"),
         number("slot"),
         number("generation")

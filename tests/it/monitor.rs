@@ -557,3 +557,34 @@ fn without_a_lake_samples_are_spread_evenly_within_the_budget() {
         .collect();
     assert!(counts == [2, 3] || counts == [3, 2], "{next}");
 }
+
+#[test]
+fn environments_may_name_a_trajectory_alike() {
+    let accepted = |environments: &[&str]| {
+        let place = Place::new();
+        let mut runs = String::new();
+        for environment in environments {
+            for (arm, answer) in [("sim", "a"), ("real", "b")] {
+                let run = json!({
+                    "fidelake": 1, "trajectory_id": "t", "environment": environment, "arm": arm,
+                    "calls": [{"turn": 0, "index": 0, "name": "get", "arguments": {}, "result": {"content": answer}}],
+                });
+                runs += &format!("{run}\n");
+            }
+        }
+        place.write("runs.jsonl", runs);
+        place.done(&["import", "runs.jsonl"]);
+        place.done(&["profile"]);
+        let lake = place.lake();
+        let monitor = Monitor::start(&place, &["--tail", text(&lake), "--every", "0.2"]);
+        let give_up = Instant::now() + Duration::from_secs(60);
+        while monitor.state()["accepted"] == 0 {
+            assert!(Instant::now() < give_up);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        monitor.state()["accepted"].as_u64().unwrap()
+    };
+    let one = accepted(&["here"]);
+    assert!(one > 0);
+    assert_eq!(accepted(&["here", "there"]), 2 * one);
+}
