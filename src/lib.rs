@@ -3,7 +3,7 @@
 //!
 //! Data flows through the modules in this order, and imports only point up it:
 //! `formats`, `lake`, `import`, `engine`, `web`, `env`, `dual`, `estimate`, `validate`,
-//! `patterns`, `curate`, `randomize`, `report`, `monitor`, `serve`, `cli`.
+//! `patterns`, `curate`, `randomize`, `report`, `simulate`, `monitor`, `serve`, `cli`.
 
 pub mod cli;
 pub mod curate;
@@ -19,5 +19,6 @@ pub mod patterns;
 pub mod randomize;
 pub mod report;
 pub mod serve;
+pub mod simulate;
 pub mod validate;
 mod web;

@@ -11,7 +11,7 @@ use super::printer::Printer;
 use super::{Global, Status, UsageError};
 use crate::env::replay::{Learned, Loaded, Miss, RegionRow, Replay, THRESHOLD, regions};
 use crate::randomize::Randomization;
-use crate::serve::{HttpServer, Limits, ServeError, Settings, Simulator, stdio};
+use crate::simulate::{HttpServer, Limits, ServeError, Settings, Simulator, stdio};
 
 /// So many names are told, then counted.
 const TOLD: usize = 8;
