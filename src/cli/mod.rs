@@ -26,6 +26,7 @@ mod record;
 mod repair;
 mod report;
 mod schema;
+mod serve;
 mod shell;
 mod show;
 mod simulate;
@@ -185,6 +186,7 @@ enum Command {
     Randomize(randomize::RandomizeArgs),
     /// Serve an environment from the lake, as an MCP server
     Simulate(Box<simulate::SimulateArgs>),
+    Serve(Box<serve::ServeArgs>),
     /// Find what the simulator gets wrong again and again
     Mine(mine::MineArgs),
     /// List the patterns that were mined, show one, or say what came and went
@@ -267,6 +269,7 @@ pub fn main() -> ExitCode {
             Command::Augment(args) => augment::run(args, global, &printer).await,
             Command::Randomize(args) => randomize::run(args, global, &printer).await,
             Command::Simulate(args) => simulate::run(args, global, &printer).await,
+            Command::Serve(args) => serve::run(args, global, &printer).await,
             Command::Mine(args) => mine::run(args, global, &printer).await,
             Command::Patterns(args) => patterns::run(args, global, &printer).await,
             Command::Probe(args) => probe::run(args, global, &printer).await,

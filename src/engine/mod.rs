@@ -22,4 +22,5 @@ pub use learn::{Edit, Evidence, LearnReport, edit, learn, stored, stored_as};
 pub use profile::{ProfileReport, profile};
 pub use rows::Rows;
 pub(crate) use rules::Said;
+pub(crate) use session::only_reading;
 pub use session::{Engine, bare_context};

@@ -113,6 +113,19 @@ pub fn bare_context() -> SessionContext {
     context
 }
 
+/// Checks that a plan changes nothing, and does nothing to its session either.
+///
+/// # Errors
+/// With what it would change.
+pub(crate) fn only_reading(plan: &LogicalPlan) -> EngineResult<()> {
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(plan)
+        .map_err(|e| EngineError::changing(&e))
+}
+
 /// A function in the plan whose value is not that of its arguments alone.
 fn fickle(plan: &LogicalPlan) -> datafusion::error::Result<Option<String>> {
     let mut found = None;
@@ -302,12 +315,7 @@ impl Engine {
             .create_logical_plan(sql)
             .await
             .map_err(|e| EngineError::planning(&e, sql))?;
-        SQLOptions::new()
-            .with_allow_ddl(false)
-            .with_allow_dml(false)
-            .with_allow_statements(false)
-            .verify_plan(&plan)
-            .map_err(|e| EngineError::changing(&e))?;
+        only_reading(&plan)?;
         Ok(DataFrame::new(state, plan))
     }
 

@@ -40,5 +40,6 @@ mod record_http;
 mod records;
 mod shared_data;
 mod simulate;
+mod sql_server;
 mod structure;
 mod support;

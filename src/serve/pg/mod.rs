@@ -1,0 +1,25 @@
+//! SQL over the network, in PostgreSQL's protocol (docs/sql-server.md).
+//!
+//! The library reads and writes the protocol and shows the catalogue that clients ask for.
+//! Who may come in, what may be asked, and what a question may cost is decided here: what the
+//! library ships lets anybody in, writes files, and cannot stop a query that has begun.
+
+mod access;
+mod cancel;
+mod copy;
+mod error;
+mod handler;
+mod listen;
+mod plan;
+mod reader;
+mod run;
+mod session;
+mod setting;
+mod sized;
+mod talk;
+mod tls;
+
+pub use access::Access;
+pub use error::PgError;
+pub use listen::{Limits, PgServer};
+pub use tls::Tls;

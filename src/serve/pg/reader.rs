@@ -1,0 +1,190 @@
+//! Statements as they come: parsed, told apart, planned.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::common::DFSchema;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::{EmptyRelation, LogicalPlan};
+use datafusion::prelude::SessionContext;
+use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Statement};
+use datafusion_postgres::datafusion_pg_catalog::sql::PostgresCompatibilityParser;
+use datafusion_postgres::pgwire::api::portal::Format;
+use datafusion_postgres::pgwire::api::query::ExtendedQueryHandler as _;
+use datafusion_postgres::pgwire::api::results::FieldInfo;
+use datafusion_postgres::pgwire::api::stmt::QueryParser;
+use datafusion_postgres::pgwire::api::{ClientInfo, Type};
+use datafusion_postgres::pgwire::error::PgWireResult;
+use datafusion_postgres::hooks::set_show::SetShowHook;
+use datafusion_postgres::{DfSessionService, Parser, QueryHook as _};
+
+use super::error::{code, refused};
+use super::handler::Connection;
+
+/// Longer texts of statements are refused: their trees are walked by recursion.
+const LONGEST: usize = 256 << 10;
+
+/// A text, its statement, and the plan of it. The shape is the library's.
+pub(super) type Read = (String, Option<(Statement, LogicalPlan)>);
+
+/// What a statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `SET`, `SHOW`.
+    Setting,
+    /// `BEGIN`, `COMMIT`, `ROLLBACK`: there is nothing to change, so they only answer.
+    Transaction,
+    /// `DISCARD ALL`, `RESET ALL`: the next user of the connection begins anew.
+    Anew(&'static str),
+    /// Ends something that is not kept here.
+    Nothing(&'static str),
+    /// `COPY ... TO STDOUT`.
+    Copy,
+    /// Rows, if it only reads.
+    Rows,
+}
+
+impl Kind {
+    pub(super) fn of(statement: &Statement) -> Self {
+        match statement {
+            Statement::Set(_)
+            | Statement::ShowVariable { .. }
+            | Statement::ShowStatus { .. }
+            | Statement::ShowCatalogs { .. } => Self::Setting,
+            Statement::StartTransaction { .. }
+            | Statement::Commit { .. }
+            | Statement::Rollback { .. } => Self::Transaction,
+            Statement::Discard { .. } => Self::Anew("DISCARD ALL"),
+            Statement::Reset(_) => Self::Anew("RESET"),
+            Statement::Deallocate { .. } => Self::Nothing("DEALLOCATE"),
+            Statement::Savepoint { .. } => Self::Nothing("SAVEPOINT"),
+            Statement::ReleaseSavepoint { .. } => Self::Nothing("RELEASE"),
+            Statement::UNLISTEN { .. } => Self::Nothing("UNLISTEN"),
+            Statement::Close { .. } => Self::Nothing("CLOSE CURSOR"),
+            Statement::Copy {
+                to: true,
+                target: CopyTarget::Stdout,
+                ..
+            } => Self::Copy,
+            _ => Self::Rows,
+        }
+    }
+}
+
+/// What `COPY` copies, as a query.
+pub(super) fn copied(statement: &Statement) -> PgWireResult<Statement> {
+    let Statement::Copy { source, .. } = statement else {
+        return Ok(statement.clone());
+    };
+    match source {
+        CopySource::Query(query) => Ok(Statement::Query(query.clone())),
+        CopySource::Table { table_name, columns } => {
+            let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+            let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+            let text = format!("SELECT {columns} FROM {table_name}");
+            let mut parsed = parse(&PostgresCompatibilityParser::new(), &text)?;
+            Ok(parsed.swap_remove(0))
+        }
+    }
+}
+
+/// Statements of a text, none for an empty one.
+pub(super) fn parse(parser: &PostgresCompatibilityParser, text: &str) -> PgWireResult<Vec<Statement>> {
+    if text.len() > LONGEST {
+        return Err(refused(
+            code::TOO_COSTLY,
+            format!("a text of {} bytes; at most {LONGEST} are taken", text.len()),
+        ));
+    }
+    parser
+        .parse(text)
+        .map_err(|error| refused(code::SYNTAX, error.to_string()))
+}
+
+/// Parts that all connections share.
+pub(super) struct Grammar {
+    pub(super) parser: PostgresCompatibilityParser,
+    /// The library's own reader, for the types of parameters and columns.
+    types: Arc<Parser>,
+    /// A session without tables, for settings that are the client's alone.
+    pub(super) bare: SessionContext,
+}
+
+impl Grammar {
+    pub(super) fn new() -> Self {
+        let bare = SessionContext::new_with_state(SessionStateBuilder::new().build());
+        let service = DfSessionService::new_with_hooks(Arc::new(bare.clone()), Vec::new());
+        Self {
+            parser: PostgresCompatibilityParser::new(),
+            types: service.query_parser(),
+            bare,
+        }
+    }
+}
+
+/// Reads prepared statements for one connection.
+pub(super) struct Reader(pub(super) Arc<Connection>);
+
+#[async_trait]
+impl QueryParser for Reader {
+    type Statement = Read;
+
+    async fn parse_sql<C>(
+        &self,
+        client: &C,
+        sql: &str,
+        _types: &[Option<Type>],
+    ) -> PgWireResult<Option<Read>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        self.0.check_admitted()?;
+        let grammar = self.0.grammar();
+        let mut statements = parse(&grammar.parser, sql)?;
+        if statements.len() > 1 {
+            return Err(refused(
+                code::SYNTAX,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let Some(statement) = statements.pop() else {
+            return Ok(None);
+        };
+        let plan = match Kind::of(&statement) {
+            Kind::Setting => {
+                let hook = SetShowHook;
+                let plan = hook
+                    .handle_extended_parse_query(&statement, &grammar.bare, client)
+                    .await;
+                plan.unwrap_or_else(|| Ok(nothing()))?
+            }
+            Kind::Transaction | Kind::Anew(_) | Kind::Nothing(_) => nothing(),
+            Kind::Copy | Kind::Rows => self.0.plan(client, &statement).await?,
+        };
+        Ok(Some((sql.to_owned(), Some((statement, plan)))))
+    }
+
+    fn get_parameter_types(&self, read: &Read) -> PgWireResult<Vec<Type>> {
+        self.0.grammar().types.get_parameter_types(read)
+    }
+
+    fn get_result_schema(
+        &self,
+        read: &Read,
+        format: Option<&Format>,
+    ) -> PgWireResult<Vec<FieldInfo>> {
+        if let Some((statement, _)) = &read.1
+            && Kind::of(statement) == Kind::Copy
+        {
+            return Ok(Vec::new());
+        }
+        self.0.grammar().types.get_result_schema(read, format)
+    }
+}
+
+fn nothing() -> LogicalPlan {
+    LogicalPlan::EmptyRelation(EmptyRelation {
+        produce_one_row: false,
+        schema: Arc::new(DFSchema::empty()),
+    })
+}
