@@ -66,7 +66,8 @@ pub(crate) async fn run(
         _ => None,
     };
     let open = access.is_none();
-    let server = PgServer::bind(address, global.lake.clone(), access, tls, limits).map_err(usage)?;
+    let server =
+        PgServer::bind(address, global.lake.clone(), access, tls, limits).map_err(usage)?;
     printer.data(&format!("postgresql://{}/lake", server.address()))?;
     if open {
         printer.say("everybody on this machine may read: --pg-passwords FILE asks for a password");
@@ -81,7 +82,9 @@ fn limits(args: &ServeArgs) -> anyhow::Result<Limits> {
         anyhow::bail!(wrong("--timeout: more than 0 and at most 86400 seconds"));
     }
     if args.query_memory == 0 || args.queries == Some(0) || args.connections == 0 {
-        anyhow::bail!(wrong("--query-memory, --queries and --connections are 1 or more"));
+        anyhow::bail!(wrong(
+            "--query-memory, --queries and --connections are 1 or more"
+        ));
     }
     let usual = Limits::default();
     Ok(Limits {

@@ -137,7 +137,12 @@ def hostile():
             "SELECT 1" + " UNION ALL SELECT 1" * 10000,
             "SELECT " + "ARRAY[" * 5000 + "1" + "]" * 5000,
             "SELECT " + "CASE WHEN true THEN " * 5000 + "1" + " END" * 5000,
-            "SELECT '" + "x" * (1 << 20) + "'",
+            "SELECT '" + "x" * (2 << 20) + "'",
+            "SELECT " + "+".join(["1"] * 4900),
+            "SELECT 1 WHERE " + " OR ".join(["1=1"] * 2400),
+            "SELECT 1" + " UNION ALL SELECT 1" * 2400,
+            "SELECT " + "NOT " * 9000 + "true",
+            "SELECT 1 WHERE 1 IN (" + ",".join(["1"] * 100000) + ")",
         ]
         for text in deep:
             started = time.time()
@@ -250,7 +255,7 @@ def crowd():
     clients, seconds = (int(part) for part in ARGUMENT.split(","))
     texts = [
         "SELECT environment, count(*) FROM calls GROUP BY 1 ORDER BY 1",
-        "SELECT api, avg(delta_obs) FROM call_gaps_now GROUP BY 1 ORDER BY 2 DESC LIMIT 10",
+        "SELECT api, gap_ratio(weight, obs_raw, obs_reliability) FROM call_gaps_now GROUP BY 1 ORDER BY 2 DESC LIMIT 10",
         "SELECT c.name, o.outcome, count(*) FROM calls c JOIN observations o ON c.run_id = o.run_id AND c.turn = o.turn AND c.\"index\" = o.\"index\" GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 20",
         "SELECT avg(fidelity) FROM profiles_now",
         "SELECT * FROM calls ORDER BY run_id LIMIT 50",

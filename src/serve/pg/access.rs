@@ -87,11 +87,16 @@ impl Access {
                 return Err(wrong("a name is missing before the colon"));
             }
             if password.chars().count() < SHORTEST {
-                return Err(wrong(&format!("a password has at least {SHORTEST} characters")));
+                return Err(wrong(&format!(
+                    "a password has at least {SHORTEST} characters"
+                )));
             }
             let salt = chance::<SALT>()?.to_vec();
             let password = gen_salted_password(password, &salt, SCRAM_ITERATIONS);
-            if all.insert(name.to_owned(), Salted { salt, password }).is_some() {
+            if all
+                .insert(name.to_owned(), Salted { salt, password })
+                .is_some()
+            {
                 return Err(wrong(&format!("{name} stands there already")));
             }
         }
@@ -119,7 +124,10 @@ impl AuthSource for Users {
     async fn get_password(&self, login: &LoginInfo) -> PgWireResult<Password> {
         let name = login.user().unwrap_or_default();
         if let Some(user) = self.all.get(name) {
-            return Ok(Password::new(Some(user.salt.clone()), user.password.clone()));
+            return Ok(Password::new(
+                Some(user.salt.clone()),
+                user.password.clone(),
+            ));
         }
         let made = |what: &str| {
             let text = [&self.secret[..], what.as_bytes(), name.as_bytes()].concat();
@@ -142,7 +150,11 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn new(connection: Arc<Connection>, access: Option<&Access>, tls: Option<&Tls>) -> Self {
+    pub(super) fn new(
+        connection: Arc<Connection>,
+        access: Option<&Access>,
+        tls: Option<&Tls>,
+    ) -> Self {
         let scram = access.map(|access| {
             let mut scram = ScramAuth::new(Arc::clone(&access.0) as Arc<dyn AuthSource>);
             if let Some(tls) = tls {
@@ -195,7 +207,11 @@ fn told() -> DefaultServerParameterProvider {
 
 #[async_trait]
 impl StartupHandler for Door {
-    async fn on_startup<C>(&self, client: &mut C, message: PgWireFrontendMessage) -> PgWireResult<()>
+    async fn on_startup<C>(
+        &self,
+        client: &mut C,
+        message: PgWireFrontendMessage,
+    ) -> PgWireResult<()>
     where
         C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
         C::Error: Debug,

@@ -21,7 +21,11 @@ pub(super) struct Cancels {
 
 impl Cancels {
     /// From now on, `cancel` stops what runs in this connection, until the place is dropped.
-    pub(super) fn enter(self: &Arc<Self>, client: &impl ClientInfo, cancel: watch::Sender<u64>) -> Place {
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        client: &impl ClientInfo,
+        cancel: watch::Sender<u64>,
+    ) -> Place {
         let (pid, secret) = client.pid_and_secret_key();
         let name = (pid, secret.to_bytes());
         self.with(|all| all.insert(name.clone(), cancel));

@@ -108,11 +108,19 @@ fn encode(
     let schema = batch.schema();
     let line = |row: usize, encoder: &mut CopyEncoder| {
         for (column, field) in fields.iter().enumerate() {
-            encode_value(encoder, batch.column(column), row, schema.field(column), field)?;
+            encode_value(
+                encoder,
+                batch.column(column),
+                row,
+                schema.field(column),
+                field,
+            )?;
         }
         Ok(encoder.take_copy())
     };
-    (0..batch.num_rows()).map(|row| line(row, encoder)).collect()
+    (0..batch.num_rows())
+        .map(|row| line(row, encoder))
+        .collect()
 }
 
 /// The first line of a CSV.

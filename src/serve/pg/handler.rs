@@ -102,18 +102,29 @@ impl Connection {
     }
 
     /// Plans a statement that reads.
-    pub(super) async fn plan<C>(&self, client: &C, statement: &Statement) -> PgWireResult<LogicalPlan>
+    pub(super) async fn plan<C>(
+        &self,
+        client: &C,
+        statement: &Statement,
+    ) -> PgWireResult<LogicalPlan>
     where
         C: ClientInfo + ?Sized,
     {
         let engine = self.session.engine().await?;
-        let statement = copied(statement)?;
+        let statement = match Kind::of(statement) {
+            Kind::Copy => copied(statement)?,
+            _ => statement.clone(),
+        };
         let means = self.means(client);
         plan_aside(&means, async move { plan(&engine, &statement).await }).await
     }
 
     /// Statements that ask nothing of the lake.
-    async fn aside(&self, client: &mut dyn HookClient, statement: &Statement) -> Option<PgWireResult<Response>> {
+    async fn aside(
+        &self,
+        client: &mut dyn HookClient,
+        statement: &Statement,
+    ) -> Option<PgWireResult<Response>> {
         let bare = &self.house.grammar.bare;
         // Answers transactions, and refuses everything else in one that has failed.
         let answer = TransactionStatementHook.handle_simple_query(statement, bare, client);
@@ -125,7 +136,9 @@ impl Connection {
                 if let Some(answer) = setting::own(&self.session, statement).await {
                     return Some(answer);
                 }
-                SetShowHook.handle_simple_query(statement, bare, client).await
+                SetShowHook
+                    .handle_simple_query(statement, bare, client)
+                    .await
             }
             Kind::Anew(tag) => Some(self.session.pin("newest").await.map(|()| {
                 client.metadata_mut().remove(CLIENT_TIMEOUT);
@@ -163,7 +176,9 @@ impl Connection {
         }
         let of_rows = Arc::clone(&fields);
         let rows = batches.flat_map(move |batch| match batch {
-            Ok(batch) => stream::iter(encode_recordbatch(Arc::clone(&of_rows), batch)).left_stream(),
+            Ok(batch) => {
+                stream::iter(encode_recordbatch(Arc::clone(&of_rows), batch)).left_stream()
+            }
             Err(error) => stream::iter([Err(error)]).right_stream(),
         });
         Ok(Response::Query(QueryResponse::new(fields, rows)))
@@ -177,7 +192,9 @@ impl Connection {
     ) -> PgWireResult<ParamValues> {
         let told = Reader(Arc::clone(self)).get_parameter_types(&portal.statement.statement)?;
         let told: Vec<Option<&Type>> = told.iter().map(Some).collect();
-        let wanted = plan.get_parameter_types().map_err(|error| of_query(&error))?;
+        let wanted = plan
+            .get_parameter_types()
+            .map_err(|error| of_query(&error))?;
         let wanted = in_order(wanted);
         let wanted: Vec<Option<&DataType>> = wanted.iter().map(Option::as_ref).collect();
         deserialize_parameters_with_server_types(portal, &wanted, &told)

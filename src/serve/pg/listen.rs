@@ -97,7 +97,9 @@ impl PgServer {
         let shelf = Shelf::new(lake, prepare)?;
         let what = format!("cannot listen at {address}");
         let listener = std::net::TcpListener::bind(address).map_err(PgError::io(&*what))?;
-        listener.set_nonblocking(true).map_err(PgError::io(&*what))?;
+        listener
+            .set_nonblocking(true)
+            .map_err(PgError::io(&*what))?;
         let address = listener.local_addr().map_err(PgError::io(what))?;
         Ok(Self {
             listener,

@@ -11,6 +11,7 @@ mod error;
 mod handler;
 mod listen;
 mod plan;
+mod procedure;
 mod reader;
 mod run;
 mod session;

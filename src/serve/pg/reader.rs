@@ -8,21 +8,27 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::{EmptyRelation, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Statement};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use datafusion_postgres::datafusion_pg_catalog::sql::PostgresCompatibilityParser;
+use datafusion_postgres::hooks::set_show::SetShowHook;
 use datafusion_postgres::pgwire::api::portal::Format;
 use datafusion_postgres::pgwire::api::query::ExtendedQueryHandler as _;
 use datafusion_postgres::pgwire::api::results::FieldInfo;
 use datafusion_postgres::pgwire::api::stmt::QueryParser;
 use datafusion_postgres::pgwire::api::{ClientInfo, Type};
 use datafusion_postgres::pgwire::error::PgWireResult;
-use datafusion_postgres::hooks::set_show::SetShowHook;
 use datafusion_postgres::{DfSessionService, Parser, QueryHook as _};
 
 use super::error::{code, refused};
 use super::handler::Connection;
+use super::procedure::by_name;
 
-/// Longer texts of statements are refused: their trees are walked by recursion.
-const LONGEST: usize = 256 << 10;
+/// Longer texts of statements are refused.
+const LONGEST: usize = 1 << 20;
+
+/// Most words and signs that could each be a level of a statement's tree, since trees are walked by recursion.
+const DEEPEST: usize = 10_000;
 
 /// A text, its statement, and the plan of it. The shape is the library's.
 pub(super) type Read = (String, Option<(Statement, LogicalPlan)>);
@@ -78,9 +84,16 @@ pub(super) fn copied(statement: &Statement) -> PgWireResult<Statement> {
     };
     match source {
         CopySource::Query(query) => Ok(Statement::Query(query.clone())),
-        CopySource::Table { table_name, columns } => {
+        CopySource::Table {
+            table_name,
+            columns,
+        } => {
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
-            let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+            let columns = if columns.is_empty() {
+                "*".to_owned()
+            } else {
+                columns.join(", ")
+            };
             let text = format!("SELECT {columns} FROM {table_name}");
             let mut parsed = parse(&PostgresCompatibilityParser::new(), &text)?;
             Ok(parsed.swap_remove(0))
@@ -89,16 +102,45 @@ pub(super) fn copied(statement: &Statement) -> PgWireResult<Statement> {
 }
 
 /// Statements of a text, none for an empty one.
-pub(super) fn parse(parser: &PostgresCompatibilityParser, text: &str) -> PgWireResult<Vec<Statement>> {
+pub(super) fn parse(
+    parser: &PostgresCompatibilityParser,
+    text: &str,
+) -> PgWireResult<Vec<Statement>> {
     if text.len() > LONGEST {
         return Err(refused(
             code::TOO_COSTLY,
-            format!("a text of {} bytes; at most {LONGEST} are taken", text.len()),
+            format!(
+                "a text of {} bytes; at most {LONGEST} are taken",
+                text.len()
+            ),
         ));
     }
-    parser
-        .parse(text)
-        .map_err(|error| refused(code::SYNTAX, error.to_string()))
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
+    let tokens = tokens.map_err(|error| refused(code::SYNTAX, error.to_string()))?;
+    if tokens.iter().filter(|token| nests(token)).count() > DEEPEST {
+        return Err(refused(
+            code::TOO_COSTLY,
+            format!(
+                "a statement of more than {DEEPEST} words and signs, lists of values not counted"
+            ),
+        ));
+    }
+    let parsed = parser.parse(text);
+    let mut statements = parsed.map_err(|error| refused(code::SYNTAX, error.to_string()))?;
+    statements.iter_mut().for_each(by_name);
+    Ok(statements)
+}
+
+/// Whether a token may make a tree deeper: values and what separates them do not.
+const fn nests(token: &Token) -> bool {
+    !matches!(
+        token,
+        Token::Whitespace(_)
+            | Token::Comma
+            | Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Placeholder(_)
+    )
 }
 
 /// Parts that all connections share.

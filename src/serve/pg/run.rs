@@ -26,7 +26,7 @@ use super::plan::refuse_products;
 use crate::engine::Engine;
 
 /// Trees of statements are walked by recursion; only what is touched is memory.
-pub(super) const STACK: usize = 64 << 20;
+pub(super) const STACK: usize = 128 << 20;
 
 /// Planning takes at most so long.
 const PLANNING: Duration = Duration::from_secs(10);

@@ -35,11 +35,17 @@ const ALLOWED: &[&str] = &[
 ];
 
 /// Answers what the library does not know, and refuses what is not allowed; `None` leaves it to the library.
-pub(super) async fn own(session: &Session, statement: &Statement) -> Option<PgWireResult<Response>> {
+pub(super) async fn own(
+    session: &Session,
+    statement: &Statement,
+) -> Option<PgWireResult<Response>> {
     match statement {
         Statement::Set(set) => own_set(session, set).await,
         Statement::ShowVariable { variable } => {
-            let name: Vec<String> = variable.iter().map(|part| part.value.to_lowercase()).collect();
+            let name: Vec<String> = variable
+                .iter()
+                .map(|part| part.value.to_lowercase())
+                .collect();
             if name.join(".") != LAKE_VERSION {
                 return None;
             }
@@ -111,5 +117,8 @@ fn one_value(name: &str, value: &str) -> PgWireResult<Response> {
     let mut encoder = DataRowEncoder::new(Arc::clone(&fields));
     encoder.encode_field(&Some(value))?;
     let row = Ok(encoder.take_row());
-    Ok(Response::Query(QueryResponse::new(fields, stream::iter([row]))))
+    Ok(Response::Query(QueryResponse::new(
+        fields,
+        stream::iter([row]),
+    )))
 }

@@ -105,7 +105,10 @@ mod tests {
     fn message(kind: Option<u8>, length: u32) -> Vec<u8> {
         let mut bytes: Vec<u8> = kind.into_iter().collect();
         bytes.extend(length.to_be_bytes());
-        bytes.resize(bytes.len() + usize::try_from(length).unwrap().min(64) - 4, 0);
+        bytes.resize(
+            bytes.len() + usize::try_from(length).unwrap().min(64) - 4,
+            0,
+        );
         bytes
     }
 

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion_postgres::pgwire::api::PgWireConnectionState;
 use datafusion_postgres::pgwire::api::ClientInfo as _;
 use datafusion_postgres::pgwire::api::NoopHandler;
+use datafusion_postgres::pgwire::api::PgWireConnectionState;
 use datafusion_postgres::pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use datafusion_postgres::pgwire::tokio::server::{
     MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
@@ -45,10 +45,8 @@ pub(super) async fn talk(stream: TcpStream, house: Arc<House>, room: bool) -> io
         return Ok(());
     };
     let old = framed.into_parts();
-    let mut parts = FramedParts::new::<PgWireBackendMessage>(
-        Sized::new(old.io, &old.read_buf)?,
-        old.codec,
-    );
+    let mut parts =
+        FramedParts::new::<PgWireBackendMessage>(Sized::new(old.io, &old.read_buf)?, old.codec);
     parts.read_buf = old.read_buf;
     parts.write_buf = old.write_buf;
     let mut socket: Socket = Framed::from_parts(parts);
@@ -58,7 +56,11 @@ pub(super) async fn talk(stream: TcpStream, house: Arc<House>, room: bool) -> io
     }
 
     let connection = Arc::new(Connection::new(Arc::clone(&house)));
-    let door = Door::new(Arc::clone(&connection), house.access.as_ref(), house.tls.as_ref());
+    let door = Door::new(
+        Arc::clone(&connection),
+        house.access.as_ref(),
+        house.tls.as_ref(),
+    );
     let door = Arc::new(door);
     let handler = Arc::new(Handler(Arc::clone(&connection)));
     let patience = house.limits.timeout + GRACE;

@@ -35,12 +35,16 @@ impl Tls {
         let wrong = |path: &Path, why: &dyn std::fmt::Display| {
             PgError::Usage(format!("{}: {why}", path.display()))
         };
-        let text = std::fs::read(certificate).map_err(PgError::io(certificate.display().to_string()))?;
+        let text =
+            std::fs::read(certificate).map_err(PgError::io(certificate.display().to_string()))?;
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&text)
             .collect::<Result<_, _>>()
             .map_err(|error| wrong(certificate, &error))?;
         if chain.is_empty() {
-            return Err(wrong(certificate, &"no certificate in it (PEM is expected)"));
+            return Err(wrong(
+                certificate,
+                &"no certificate in it (PEM is expected)",
+            ));
         }
         let secret = std::fs::read(key).map_err(PgError::io(key.display().to_string()))?;
         let secret = PrivateKeyDer::from_pem_slice(&secret).map_err(|error| wrong(key, &error))?;
