@@ -30,11 +30,16 @@ newest AS (
      AND later.trajectory_id = p.trajectory_id
      AND later.generation > p.generation
 ),
+-- `said` and `learned` hold the API's name, so equal rows are of one API. Numbers alone,
+-- since there are as many rows as trajectories have tools that a rule touches.
 touching AS (
-    SELECT seen.environment, seen.trajectory_id, bit_xor(touched.said) AS said, bit_xor(touched.learned) AS learned
-    FROM (SELECT DISTINCT environment, trajectory_id, name FROM calls) AS seen
-    JOIN touched ON touched.environment = seen.environment AND touched.api = seen.name
-    GROUP BY seen.environment, seen.trajectory_id
+    SELECT trajectory_key, bit_xor(said) AS said, bit_xor(learned) AS learned
+    FROM (
+        SELECT DISTINCT calls.trajectory_key, touched.said, touched.learned
+        FROM calls
+        JOIN touched ON touched.environment = calls.environment AND touched.api = calls.name
+    ) AS seen
+    GROUP BY trajectory_key
 ),
 described AS (
     SELECT
@@ -59,7 +64,7 @@ described AS (
         firsts['real_1'] AS real_1
     FROM dual
     LEFT JOIN comparable ON comparable.environment = dual.environment
-    LEFT JOIN touching ON touching.environment = dual.environment AND touching.trajectory_id = dual.trajectory_id
+    LEFT JOIN touching ON touching.trajectory_key = dual.trajectory_key
 )
 SELECT described.*
 FROM described

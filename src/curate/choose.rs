@@ -262,6 +262,12 @@ fn within(
                     .map(|outcome| sequences.outcomes.name(*outcome).to_owned())
                     .collect()
             }
+            "pattern" => {
+                let patterns = run.into_iter().flat_map(|run| &run.patterns);
+                patterns
+                    .map(|pattern| sequences.patterns.name(*pattern).to_owned())
+                    .collect()
+            }
             _ => {
                 let value = candidates[at].quotas.get(number).cloned().flatten();
                 vec![value.map_or_else(|| "null".to_owned(), |value| value.to_string())]

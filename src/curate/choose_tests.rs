@@ -114,6 +114,7 @@ fn with_calls(calls: &[&[u64]]) -> Sequences {
         sequences.runs.push(Sequence {
             calls,
             outcomes: vec![],
+            patterns: Vec::new(),
         });
     }
     sequences

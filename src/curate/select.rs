@@ -249,7 +249,7 @@ const TASK: &str =
     "coalesce(r.task_id, 'text ' || CAST(hash64(r.task) AS VARCHAR), r.trajectory_id)";
 
 /// Columns of a quota that are no column of the source.
-pub(super) const OF_CALLS: [&str; 2] = ["api", "outcome"];
+pub(super) const OF_CALLS: [&str; 3] = ["api", "outcome", "pattern"];
 
 /// The values of every quota by a column, checked one by one: a mistake has its place.
 async fn quota_columns(engine: &Engine, recipe: &Recipe, path: &Path) -> CurateResult<String> {

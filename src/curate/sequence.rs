@@ -46,6 +46,8 @@ pub(super) struct Sequence {
     pub(super) calls: Vec<(u32, u64)>,
     /// Outcomes of its calls, each once.
     pub(super) outcomes: Vec<u32>,
+    /// Patterns that calls of its trajectory are members of, each once.
+    pub(super) patterns: Vec<u32>,
 }
 
 /// Calls of all candidates, in their order.
@@ -54,6 +56,7 @@ pub(super) struct Sequences {
     pub(super) runs: Vec<Sequence>,
     pub(super) tools: Names,
     pub(super) outcomes: Names,
+    pub(super) patterns: Names,
 }
 
 impl Sequences {
@@ -96,19 +99,24 @@ impl Sequences {
             run.calls = both.into_iter().map(|(_, call)| call).collect();
         }
         let sql = format!(
-            "SELECT DISTINCT l.place, t.outcome FROM curation_choice AS l \
+            "SELECT DISTINCT l.place, t.outcome AS name FROM curation_choice AS l \
              JOIN observations AS t ON t.run_id = l.run_id WHERE t.environment IN ({environments}) \
              ORDER BY l.place, t.outcome"
         );
-        let mut batches = stream_in(&context, &sql).await?;
-        while let Some(batch) = batches.next().await? {
-            let (place, outcome) = (longs(&batch, "place")?, texts(&batch, "outcome")?);
-            for row in 0..batch.num_rows() {
-                let outcome = found.outcomes.place(outcome.value(row));
-                let at = usize::try_from(place.value(row)).unwrap_or(usize::MAX);
-                if let Some(run) = found.runs.get_mut(at) {
-                    run.outcomes.push(outcome);
-                }
+        for (at, outcome) in named(&context, &sql, &mut found.outcomes).await? {
+            if let Some(run) = found.runs.get_mut(at) {
+                run.outcomes.push(outcome);
+            }
+        }
+        let sql = format!(
+            "SELECT DISTINCT l.place, m.pattern_id AS name FROM curation_choice AS l \
+             JOIN runs AS r ON r.run_id = l.run_id \
+             JOIN pattern_members_now AS m ON m.environment = r.environment AND m.trajectory_id = r.trajectory_id \
+             WHERE m.environment IN ({environments}) ORDER BY l.place, m.pattern_id"
+        );
+        for (at, pattern) in named(&context, &sql, &mut found.patterns).await? {
+            if let Some(run) = found.runs.get_mut(at) {
+                run.patterns.push(pattern);
             }
         }
         Ok(found)
@@ -122,6 +130,24 @@ impl Sequences {
             kept.get(at - 1).copied().unwrap_or(false)
         });
     }
+}
+
+/// Rows of `place` and `name`: of which candidate, and the number of what it has.
+async fn named(
+    context: &SessionContext,
+    sql: &str,
+    names: &mut Names,
+) -> CurateResult<Vec<(usize, u32)>> {
+    let mut found = Vec::new();
+    let mut batches = stream_in(context, sql).await?;
+    while let Some(batch) = batches.next().await? {
+        let (place, name) = (longs(&batch, "place")?, texts(&batch, "name")?);
+        for row in 0..batch.num_rows() {
+            let at = usize::try_from(place.value(row)).unwrap_or(usize::MAX);
+            found.push((at, names.place(name.value(row))));
+        }
+    }
+    Ok(found)
 }
 
 /// The edges of the tool graph that every candidate walks, each once: producer and consumer.

@@ -15,7 +15,7 @@ use crate::engine::Engine;
 const BATCH_ROWS: usize = 512;
 
 /// Memory for sorting; what does not fit goes to disk.
-const SORT_BYTES: usize = 512 << 20;
+const SORT_BYTES: usize = 256 << 20;
 
 /// A session over the same state of the lake in which `list` is the table `name`.
 pub(super) fn sorted(

@@ -21,7 +21,7 @@ pub(super) fn by_name(statement: &mut Statement) {
         } = expression
             && is_procedure(left)
             && let Expr::Value(value) = &mut **right
-            && matches!(&value.value, Value::Number(number, _) if number.to_string() == "0")
+            && matches!(&value.value, Value::Number(number, _) if number == "0")
         {
             value.value = Value::SingleQuotedString("-".to_owned());
         }

@@ -165,3 +165,28 @@ fn every_method_can_be_asked_for() {
         ran.stderr
     );
 }
+
+#[test]
+fn a_curation_bounds_the_runs_of_a_pattern() {
+    let place = Place::new();
+    shop(&place, 0, 60, 2, true);
+    let (report, _) = mined(&place, &[]);
+    let pattern = by_family(&report)["error masking"]["pattern_id"].clone();
+    place.write(
+        "r.toml",
+        format!("version = 1\n[rewards]\nmissing = 1.0\n[[quota]]\nby = \"pattern\"\nvalues = {{ {} = 10 }}\n", pattern.as_str().unwrap()),
+    );
+    let ran = place.done(&["curate", "r.toml", "--explain", "--format", "json"]);
+    let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let rules = plan["counts"]["rules"].as_array().unwrap();
+    let rule = rules
+        .iter()
+        .find(|rule| rule["rule"] == "[[quota]] pattern");
+    // 20 of 60 trajectories never meet the limit; each was run twice on sim.
+    let rule = rule.unwrap_or_else(|| panic!("{rules:?}"));
+    assert_eq!(
+        (&rule["runs_in"], &rule["runs_out"]),
+        (&120.into(), &50.into()),
+        "{rule}"
+    );
+}
