@@ -7,7 +7,7 @@
 without some of its tools (tests/it/simulate/planted.py). Tasks are the packages' own with the mistakes of an agent (tasks.py there).
 The seed says which half of the tasks is held out. Per seed:
 
-1. the other half is run on both arms, as far as `--first` real calls reach; `fidelake profile`, `fidelake mine`;
+1. the other half is run on sim, and on both arms as far as `--first` real calls reach; `fidelake profile`, `fidelake mine`;
 2. `fidelake probe` for the patterns, the largest part of the gap first, each with its part of the other real calls, and
    `fidelake dual run` of each plan. The lake knows nothing of the held-out tasks so far. No probe is made for a tool that sim does
    not offer: no answer can be put in its place;
@@ -99,15 +99,20 @@ def round_of(args, folder, seed, lines):
         mixed = lines[domain][:]
         random.Random(f"{seed} {domain}").shuffle(mixed)
         half = len(mixed) // 2
-        left, first = args.first // len(DOMAINS), []
+        left, first, rest = args.first // len(DOMAINS), [], []
         for line in mixed[:half]:
             if calls_of(line) <= left:
                 left -= calls_of(line)
                 first.append(line)
+            else:
+                rest.append(line)
         (folder / f"{domain}_first.jsonl").write_text("\n".join(first) + "\n")
+        (folder / f"{domain}_rest.jsonl").write_text("\n".join(rest) + "\n")
         (folder / f"{domain}_held.jsonl").write_text("\n".join(mixed[half:]) + "\n")
         (folder / f"{domain}_first.toml").write_text(world.plan("first", f"{domain}_first.jsonl"))
         answers.run("dual", "run", f"{domain}_first.toml", codes=(0, 3))
+        (folder / "plan.toml").write_text(world.plan("rest", f"{domain}_rest.jsonl", real=None))
+        answers.run("dual", "run", "plan.toml", codes=(0, 3))
     answers.run("profile")
     report = json.loads(answers.run("mine", "--format", "json", "--min-calls", args.min_calls, "--seed", seed).stdout)
     gone = {(row["environment"], row["tool"]) for row in answers.rows("sql", "--named", "tools_by_arm") if row["offered"] == "real only"}

@@ -26,10 +26,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Cut answers are none of them: they are compared as far as they go (docs/measures.md 3), and do not differ.
 # (environment, tool): (perturbation, options, arm, family)
 PLANTED = {
     ("airline", "get_user_details"): ("transition_rate_limit", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("airline", "search_direct_flight"): ("truncated_output", "intensity = 0.7, keep = 0.5", "real", None),
+    ("airline", "search_direct_flight"): ("pagination", "intensity = 0.7, page = 1", "real", None),
     ("airline", "search_onestop_flight"): ("transition_server_error", "intensity = 0.6, times = 0", "real", "error masking"),
     ("airline", "get_flight_status"): ("transition_auth", "intensity = 0.6, times = 0", "real", "error masking"),
     ("airline", "list_all_airports"): ("latency", "intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "real", None),
@@ -40,14 +41,14 @@ PLANTED = {
     ("retail", "find_user_id_by_name_zip"): ("transition_server_error", "intensity = 0.6, times = 0", "real", "error masking"),
     ("retail", "get_product_details"): ("transition_schema_drift", "intensity = 0.6", "real", None),
     ("retail", "get_user_details"): ("transition_malformed", "intensity = 0.6, times = 0", "real", None),
-    ("retail", "list_all_product_types"): ("truncated_output", "intensity = 0.7, keep = 0.5", "real", None),
+    ("retail", "list_all_product_types"): ("latency", "intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "sim", None),
     ("retail", "get_order_details"): ("stale_cache", "intensity = 1.0", "sim", "consistency drift"),
     ("retail", "calculate"): ("undeclared", "", "sim", "semantic hallucination"),
     ("bfcl", "get_stock_info"): ("transition_rate_limit", "intensity = 0.85, times = 0", "real", "error masking"),
     ("bfcl", "get_zipcode_based_on_city"): ("transition_server_error", "intensity = 0.9, times = 0", "real", "error masking"),
     ("bfcl", "lockDoors"): ("transition_schema_drift", "intensity = 0.85", "real", None),
     ("bfcl", "get_flight_cost"): ("transition_malformed", "intensity = 0.9, times = 0", "real", None),
-    ("bfcl", "startEngine"): ("truncated_output", "intensity = 0.85, keep = 0.5", "real", None),
+    ("bfcl", "startEngine"): ("transition_auth", "intensity = 0.85, times = 0", "real", "error masking"),
 }
 
 # Errors, cuts and delays of a world that differs from itself, at random in every repeat.
@@ -302,7 +303,8 @@ def null(args, folder):
         wrong[bool(patterns)] += 1
         differing = json.loads(done.stdout)["differing"] if done.returncode == 0 else 0
         print(f"seed {seed}: {differing} calls differ, {len(patterns)} patterns, {len(confirmed)} confirmed {[p['name'] for p in patterns]}", flush=True)
-        run(["rm", "-rf", own], folder)
+        if not args.keep:
+            run(["rm", "-rf", own], folder)
     print(f"a pattern in {wrong[True]} of {args.seeds} seeds")
     return wrong[True] * 20 <= args.seeds
 
