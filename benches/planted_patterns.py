@@ -29,17 +29,17 @@ ROOT = Path(__file__).resolve().parents[1]
 # Cut answers are none of them: they are compared as far as they go (docs/measures.md 3), so that most of them do not differ.
 # (environment, tool, perturbation): (options, arm, family)
 PLANTED = {
-    ("airline", "get_user_details", "transition_rate_limit"): ("intensity = 0.8, times = 0", "real", "error masking"),
+    ("airline", "get_user_details", "transition_rate_limit"): ("intensity = 0.9, times = 0", "real", "error masking"),
     ("airline", "search_direct_flight", "pagination"): ("intensity = 0.7, page = 1", "real", None),
-    ("airline", "search_onestop_flight", "transition_server_error"): ("intensity = 0.8, times = 0", "real", "error masking"),
-    ("airline", "get_flight_status", "transition_auth"): ("intensity = 0.85, times = 0", "real", "error masking"),
+    ("airline", "search_onestop_flight", "transition_server_error"): ("intensity = 0.9, times = 0", "real", "error masking"),
+    ("airline", "get_flight_status", "transition_auth"): ("intensity = 0.9, times = 0", "real", "error masking"),
     ("airline", "list_all_airports", "latency"): ("intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "real", None),
     ("airline", "update_reservation_baggages", "transition_timeout"): ("intensity = 0.6, times = 0", "real", "error masking"),
     ("airline", "get_reservation_details", "stale_cache"): ("intensity = 1.0", "sim", "consistency drift"),
     ("airline", "calculate", "undeclared"): ("", "sim", "semantic hallucination"),
-    ("retail", "find_user_id_by_email", "transition_timeout"): ("intensity = 0.8, times = 0", "real", "error masking"),
+    ("retail", "find_user_id_by_email", "transition_timeout"): ("intensity = 0.9, times = 0", "real", "error masking"),
     ("retail", "find_user_id_by_name_zip", "transition_server_error"): ("intensity = 0.6, times = 0", "real", "error masking"),
-    ("retail", "get_product_details", "transition_schema_drift"): ("intensity = 0.7", "real", None),
+    ("retail", "get_product_details", "transition_schema_drift"): ("intensity = 0.9", "real", None),
     ("retail", "get_user_details", "transition_malformed"): ("intensity = 0.6, times = 0", "real", None),
     ("retail", "list_all_product_types", "latency"): ("intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "sim", None),
     ("retail", "get_order_details", "stale_cache"): ("intensity = 1.0", "sim", "consistency drift"),
@@ -50,11 +50,11 @@ PLANTED = {
     ("bfcl", "get_flight_cost", "transition_malformed"): ("intensity = 0.9, times = 0", "real", None),
     ("bfcl", "startEngine", "transition_auth"): ("intensity = 0.85, times = 0", "real", "error masking"),
     # A second class of the same tool. It stands outside of the first: what it strikes, the first never sees.
-    ("airline", "get_user_details", "transition_auth"): ("intensity = 0.42, times = 0", "real", "error masking"),
-    ("airline", "search_onestop_flight", "transition_rate_limit"): ("intensity = 0.42, times = 0", "real", "error masking"),
-    ("airline", "get_flight_status", "transition_timeout"): ("intensity = 0.42, times = 0", "real", "error masking"),
-    ("retail", "find_user_id_by_email", "transition_auth"): ("intensity = 0.42, times = 0", "real", "error masking"),
-    ("retail", "get_product_details", "transition_rate_limit"): ("intensity = 0.42, times = 0", "real", "error masking"),
+    ("airline", "get_user_details", "transition_auth"): ("intensity = 0.5, times = 0", "real", "error masking"),
+    ("airline", "search_onestop_flight", "transition_rate_limit"): ("intensity = 0.5, times = 0", "real", "error masking"),
+    ("airline", "get_flight_status", "transition_timeout"): ("intensity = 0.5, times = 0", "real", "error masking"),
+    ("retail", "find_user_id_by_email", "transition_auth"): ("intensity = 0.5, times = 0", "real", "error masking"),
+    ("retail", "get_product_details", "transition_rate_limit"): ("intensity = 0.5, times = 0", "real", "error masking"),
 }
 
 # Errors, cuts and delays of a world that differs from itself, at random in every repeat.
