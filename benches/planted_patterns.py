@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # (environment, tool, perturbation): (options, arm, family)
 PLANTED = {
     ("airline", "get_user_details", "transition_rate_limit"): ("intensity = 0.9, times = 0", "real", "error masking"),
-    ("airline", "search_direct_flight", "pagination"): ("intensity = 0.7, page = 1", "real", None),
+    ("airline", "search_direct_flight", "pagination"): ("intensity = 1.0, page = 1", "real", None),
     ("airline", "search_onestop_flight", "transition_server_error"): ("intensity = 0.9, times = 0", "real", "error masking"),
     ("airline", "get_flight_status", "transition_auth"): ("intensity = 0.9, times = 0", "real", "error masking"),
     ("airline", "list_all_airports", "latency"): ("intensity = 0.6, ms = 800, sigma = 0.2, sleep = false", "real", None),
