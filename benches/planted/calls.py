@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trajectories for planted_patterns.py: `python calls.py airline 70` with the Python of adapters/tau2_domain.py.
+"""Trajectories for planted_patterns.py: `python calls.py airline 70 SEED` with the Python of adapters/tau2_domain.py.
 
 Every trajectory makes each tool once, with arguments from the database, and reads an entry, changes it and reads it again.
 Every second one gives `calculate` a parameter that it does not declare.
@@ -62,11 +62,11 @@ def retail(db, chance):
 
 
 def main():
-    domain, count = sys.argv[1], int(sys.argv[2])
+    domain, count, seed = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     db = tau2_import.domain(domain).get_environment().tools.db
     make = {"airline": airline, "retail": retail}[domain]
     for number in range(count):
-        chance = random.Random(f"{domain} {number}")
+        chance = random.Random(f"{domain} {seed} {number}")
         calls = list(make(db, chance))
         extra = {"precision": 3} if number % 2 else {}
         a, b = chance.randint(2, 99), chance.randint(2, 99)

@@ -14,7 +14,8 @@ use crate::report::OutputFormat;
 
 /// Make calls that look closer at a pattern, and the plan that runs them.
 ///
-/// Recorded calls of the pattern are made again with changed arguments (values seen elsewhere,
+/// Recorded calls that real was never asked and that look on sim as the pattern's do are made on
+/// both arms; calls of the pattern are made again with changed arguments (values seen elsewhere,
 /// edges of the schema, undeclared and missing parameters), twice, and between reads. TEMPLATE is
 /// a plan of `fidelake dual run`: its environments, arms and limits are taken, and no call is
 /// planned that it does not permit on real. Without it the probes are only shown.

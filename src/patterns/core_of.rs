@@ -81,31 +81,20 @@ impl Core {
         fields.into_iter().map(|field| self.value(field)).collect()
     }
 
-    /// The same with sim and real changed over, as far as it has a direction:
-    /// (api, environment, what differs, outcomes, staleness).
-    pub(super) fn mirrored(&self) -> Directed {
+    /// What sim and real have in opposite ways here; `None` if nothing.
+    pub(super) fn direction(&self) -> Option<Direction> {
         let own = self.directed();
-        let swap = |text: &str, a: &str, b: &str| match text {
-            _ if text == a => b.to_owned(),
-            _ if text == b => a.to_owned(),
-            _ => text.to_owned(),
-        };
-        let differs = match own.differs.as_str() {
-            "slower" => "faster".to_owned(),
-            "faster" => "slower".to_owned(),
-            other => swap(other, "sim_only", "real_only"),
-        };
-        Directed {
-            differs,
-            outcomes: [own.outcomes[1].clone(), own.outcomes[0].clone()],
-            stale: swap(&own.stale, "sim", "real"),
-            kinds: own
-                .kinds
-                .iter()
-                .map(|k| swap(k, "missing", "extra"))
-                .collect(),
-            ..own
-        }
+        let told = [
+            Way::Outcomes(own.outcomes.clone()),
+            Way::Stale(own.stale.clone()),
+            Way::Differs(own.differs.clone()),
+            Way::Kinds(own.kinds.clone()),
+        ];
+        let way = told.into_iter().find(|way| *way != way.mirrored())?;
+        Some(Direction {
+            mirror: way.mirrored(),
+            own: way,
+        })
     }
 
     pub(super) fn directed(&self) -> Directed {
@@ -132,6 +121,68 @@ pub(super) struct Directed {
     pub(super) outcomes: [String; 2],
     pub(super) stale: String,
     pub(super) kinds: std::collections::BTreeSet<String>,
+}
+
+/// One of the features that have a direction, those that say most first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Way {
+    Outcomes([String; 2]),
+    Stale(String),
+    Differs(String),
+    Kinds(std::collections::BTreeSet<String>),
+}
+
+impl Way {
+    /// With sim and real changed over.
+    fn mirrored(&self) -> Self {
+        let swap = |text: &str, a: &str, b: &str| match text {
+            _ if text == a => b.to_owned(),
+            _ if text == b => a.to_owned(),
+            _ => text.to_owned(),
+        };
+        match self {
+            Self::Outcomes([sim, real]) => Self::Outcomes([real.clone(), sim.clone()]),
+            Self::Stale(arm) => Self::Stale(swap(arm, "sim", "real")),
+            Self::Differs(what) => Self::Differs(match what.as_str() {
+                "slower" => "faster".to_owned(),
+                "faster" => "slower".to_owned(),
+                other => swap(other, "sim_only", "real_only"),
+            }),
+            Self::Kinds(kinds) => {
+                Self::Kinds(kinds.iter().map(|k| swap(k, "missing", "extra")).collect())
+            }
+        }
+    }
+
+    /// Whether calls of these features go this way. Of kinds only what has a direction counts.
+    fn has(&self, call: &Directed) -> bool {
+        match self {
+            Self::Outcomes(outcomes) => *outcomes == call.outcomes,
+            Self::Stale(arm) => *arm == call.stale,
+            Self::Differs(what) => *what == call.differs,
+            Self::Kinds(kinds) => ["missing", "extra"]
+                .iter()
+                .all(|kind| kinds.contains(*kind) == call.kinds.contains(*kind)),
+        }
+    }
+}
+
+/// The direction of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Direction {
+    own: Way,
+    mirror: Way,
+}
+
+impl Direction {
+    /// Whether calls of these features go the pattern's way (true) or the other way round
+    /// (false); `None`: neither.
+    pub(super) fn of(&self, call: &Directed) -> Option<bool> {
+        if self.own.has(call) {
+            return Some(true);
+        }
+        self.mirror.has(call).then_some(false)
+    }
 }
 
 impl Directed {

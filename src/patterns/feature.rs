@@ -76,6 +76,20 @@ impl Field {
         }
     }
 
+    /// Whether it says how the arms differ, and not what was called and what stands around it.
+    pub(super) const fn tells_difference(self) -> bool {
+        matches!(
+            self,
+            Self::Differs
+                | Self::OutcomeSim
+                | Self::OutcomeReal
+                | Self::Stale
+                | Self::Kinds
+                | Self::Path
+                | Self::Latency
+        )
+    }
+
     /// Which of two fields a rule asks where both tell the same: the lower one.
     pub(super) const fn preference(self) -> u32 {
         match self {

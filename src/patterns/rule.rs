@@ -60,10 +60,17 @@ pub(super) fn sql(all: &Calls, rule: &Rule, kind: u32) -> String {
                 .collect();
         }
         literals.sort_by_key(|l| (all.vocabulary.of(l.feature).0.preference(), l.feature));
-        let conditions = literals
+        let mut conditions: Vec<String> = literals
             .iter()
-            .map(|l| all.vocabulary.condition(l.feature, l.holds));
-        conditions.collect::<Vec<_>>().join(" AND ")
+            .map(|l| all.vocabulary.condition(l.feature, l.holds))
+            .collect();
+        // All calls of a pattern differ. Where all mined calls of a tool did, nothing else says so,
+        // and the rule would find those, too, that agree elsewhere.
+        let of = |l: &Literal| all.vocabulary.of(l.feature).0;
+        if !literals.iter().any(|l| of(l).tells_difference()) {
+            conditions.push("differs <> 'nothing'".to_owned());
+        }
+        conditions.join(" AND ")
     };
     match rule.clauses.as_slice() {
         [one] => clause(one),

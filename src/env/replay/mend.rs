@@ -35,6 +35,8 @@ pub(super) struct Lesson {
 /// In whose place the real arm refuses.
 #[derive(Clone, Debug)]
 struct Refusal {
+    /// Of the arguments: a call that lacks one, or has one too many, is refused for that.
+    names: BTreeSet<String>,
     sim: Template,
     real: Template,
     like: Arc<Stored>,
@@ -127,7 +129,8 @@ impl Mends {
         let text = said(content)?;
         let refusals = self.refusals.get(name).map(Vec::as_slice);
         for refusal in refusals.unwrap_or_default() {
-            if Template::of(&text, asked).as_ref() == Some(&refusal.sim)
+            if refusal.names == names(asked)
+                && Template::of(&text, asked).as_ref() == Some(&refusal.sim)
                 && let Some(text) = refusal.real.fill(asked)
             {
                 return Some(Made {
@@ -275,28 +278,36 @@ fn as_written(lessons: &[Lesson]) -> HashMap<Arc<str>, BTreeSet<Arc<str>>> {
     found
 }
 
+/// The names of the arguments with a value.
+fn names(asked: &[Leaf]) -> BTreeSet<String> {
+    let first = |leaf: &Leaf| leaf.path.split('/').nth(1).unwrap_or_default().to_owned();
+    asked.iter().map(first).collect()
+}
+
 fn refusals(lessons: &[Lesson]) -> HashMap<Arc<str>, Vec<Refusal>> {
     let mut real: HashMap<(Key, Key), &Lesson> = HashMap::new();
     for lesson in lessons.iter().filter(|lesson| lesson.real) {
         real.entry((lesson.key, lesson.history)).or_insert(lesson);
     }
-    // By tool and by what the simulator says: the real answers to the same calls.
+    // By tool, names of arguments and what the simulator says: the real answers to the same calls.
     type Filled<'a> = Vec<(&'a Lesson, String)>;
-    let mut groups: BTreeMap<(&Arc<str>, Template), Filled<'_>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&Arc<str>, BTreeSet<String>, Template), Filled<'_>> = BTreeMap::new();
     for lesson in lessons.iter().filter(|lesson| !lesson.real) {
         let Some(other) = real.get(&(lesson.key, lesson.history)) else {
             continue;
         };
         let text = |of: &Lesson| said(of.answer.content.as_deref()?);
         if let (Some(sim), Some(real)) = (text(lesson), text(other))
-            && let Some(template) = Template::of(&sim, &leaves(&lesson.arguments))
+            && let asked = leaves(&lesson.arguments)
+            && let Some(template) = Template::of(&sim, &asked)
         {
-            let group = groups.entry((&lesson.name, template)).or_default();
+            let group = groups.entry((&lesson.name, names(&asked), template));
+            let group = group.or_default();
             group.push((other, real));
         }
     }
     let mut found: HashMap<Arc<str>, Vec<Refusal>> = HashMap::new();
-    for ((name, sim), answers) in groups {
+    for ((name, names, sim), answers) in groups {
         let refuses = |of: &&(&Lesson, String)| !of.0.answer.is_ok() && !of.0.answer.is_transient();
         if !answers.iter().all(|of| refuses(&of)) {
             continue;
@@ -312,6 +323,7 @@ fn refusals(lessons: &[Lesson]) -> HashMap<Arc<str>, Vec<Refusal>> {
             && best.template != sim
         {
             found.entry(Arc::clone(name)).or_default().push(Refusal {
+                names,
                 sim,
                 real: best.template,
                 like: Arc::clone(&like.answer),

@@ -15,6 +15,7 @@ use crate::patterns::error::{PatternError, PatternResult};
 use crate::patterns::list::Detail;
 
 const MEMBERS: &str = include_str!("../../../queries/patterns/probe_members.sql");
+const ALIKE: &str = include_str!("../../../queries/patterns/probe_alike.sql");
 const VALUES: &str = include_str!("../../../queries/patterns/probe_values.sql");
 const SCHEMAS: &str = include_str!("../../../queries/patterns/probe_schemas.sql");
 const REAL: &str = include_str!("../../../queries/patterns/probe_real.sql");
@@ -33,6 +34,10 @@ pub(super) struct Member {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) members: Vec<Member>,
+    /// Calls that real was never asked and that look on sim as the pattern's do.
+    pub(super) alike: Vec<Member>,
+    /// How many of these each tool has.
+    unasked: BTreeMap<String, u64>,
     /// Values by (tool, parameter), as given, the most frequent first.
     pub(super) values: BTreeMap<(String, String), Vec<String>>,
     /// Parameter schemas by tool.
@@ -54,26 +59,14 @@ impl Known {
         seed: u64,
     ) -> PatternResult<Self> {
         let mut known = Self::default();
+        let environment = [(
+            "environment",
+            ScalarValue::Utf8(Some(pattern.environment.clone())),
+        )];
         let id = [("id", ScalarValue::Utf8(Some(pattern.pattern_id.clone())))];
-        let (_, batches) = engine.query_with(MEMBERS, &id).await?;
-        for batch in &batches {
-            let columns = Columns(batch);
-            let texts = [
-                columns.texts("environment")?,
-                columns.texts("trajectory_id")?,
-                columns.texts("api")?,
-            ];
-            let (turns, indexes) = (columns.integers("turn")?, columns.integers("index")?);
-            for row in 0..batch.num_rows() {
-                let get = |at: usize| text(&texts[at], row).unwrap_or_default();
-                known.apis.insert(get(2));
-                known.members.push(Member {
-                    environment: get(0),
-                    trajectory: get(1),
-                    turn: turns.value(row),
-                    index: indexes.value(row),
-                });
-            }
+        for (member, api) in read_members(engine, MEMBERS, &id).await? {
+            known.apis.insert(api);
+            known.members.push(member);
         }
         if known.members.is_empty() {
             return Err(PatternError::TooLittle(format!(
@@ -82,14 +75,19 @@ impl Known {
             )));
         }
         let mut chance = Chance::new(seed);
-        for at in (1..known.members.len()).rev() {
-            known.members.swap(at, chance.below(at + 1));
-        }
+        shuffle(&mut known.members, &mut chance);
         known.members.truncate(most);
-        let environment = [(
-            "environment",
-            ScalarValue::Utf8(Some(pattern.environment.clone())),
-        )];
+        let both = [id[0].clone(), environment[0].clone()];
+        let mut alike: BTreeMap<String, Vec<Member>> = BTreeMap::new();
+        for (member, api) in read_members(engine, ALIKE, &both).await? {
+            alike.entry(api).or_default().push(member);
+        }
+        for (api, mut calls) in alike {
+            known.unasked.insert(api, calls.len() as u64);
+            shuffle(&mut calls, &mut chance);
+            calls.truncate(most);
+            known.alike.append(&mut calls);
+        }
         known.read_values(engine, &environment).await?;
         known.read_schemas(engine, &environment).await?;
         known.read_real(engine, &environment).await?;
@@ -204,10 +202,58 @@ impl Known {
             Sort::Observed | Sort::Schema => "none",
             Sort::Undeclared => "undeclared",
             Sort::Missing => "missing",
-            Sort::Boundary | Sort::Again | Sort::ReadBack => return Belief::after(0, 0),
+            Sort::Alike | Sort::Boundary | Sort::Again | Sort::ReadBack => {
+                return Belief::after(0, 0);
+            }
         };
         let key = (api.to_owned(), fault.to_owned());
         let (calls, differing) = self.seen.get(&key).copied().unwrap_or_default();
         Belief::after(calls, differing)
     }
+
+    /// For how many recorded calls a probe speaks: what is learned of calls that agents made
+    /// is worth more than what is learned of calls that nobody made.
+    pub(super) fn speaks_for(&self, api: &str, sort: Sort) -> f64 {
+        let calls = match sort {
+            Sort::Alike => self.unasked.get(api).copied().unwrap_or_default(),
+            _ => 1,
+        };
+        calls.max(1) as f64
+    }
+}
+
+fn shuffle(members: &mut [Member], chance: &mut Chance) {
+    for at in (1..members.len()).rev() {
+        members.swap(at, chance.below(at + 1));
+    }
+}
+
+/// Calls with their tools, as one of our queries lists them.
+async fn read_members(
+    engine: &Engine,
+    sql: &str,
+    values: &[(&str, ScalarValue)],
+) -> PatternResult<Vec<(Member, String)>> {
+    let (_, batches) = engine.query_with(sql, values).await?;
+    let mut out = Vec::new();
+    for batch in &batches {
+        let columns = Columns(batch);
+        let texts = [
+            columns.texts("environment")?,
+            columns.texts("trajectory_id")?,
+            columns.texts("api")?,
+        ];
+        let (turns, indexes) = (columns.integers("turn")?, columns.integers("index")?);
+        for row in 0..batch.num_rows() {
+            let get = |at: usize| text(&texts[at], row).unwrap_or_default();
+            let member = Member {
+                environment: get(0),
+                trajectory: get(1),
+                turn: turns.value(row),
+                index: indexes.value(row),
+            };
+            out.push((member, get(2)));
+        }
+    }
+    Ok(out)
 }

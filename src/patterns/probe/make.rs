@@ -18,6 +18,8 @@ const VALUES: usize = 3;
 /// What a probe does to the recorded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sort {
+    /// A recorded call that looks on sim as the pattern's do, and that real was never asked.
+    Alike,
     /// An argument has another value that was seen elsewhere.
     Observed,
     /// An argument has a value that the schema names.
@@ -37,6 +39,7 @@ pub(super) enum Sort {
 impl Sort {
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::Alike => "alike",
             Self::Observed => "observed",
             Self::Schema => "schema",
             Self::Boundary => "boundary",
@@ -78,6 +81,16 @@ pub(super) fn probes(
     let mut chance = Chance::new(seed ^ 0x0070_726f_6265);
     let mut out = Vec::new();
     let mut masked = 0;
+    for call in &known.alike {
+        let place = (call.environment.clone(), call.trajectory.clone());
+        let around = bodies
+            .get(&place)
+            .and_then(|body| Around::new(call, body, reads));
+        if let Some(around) = around.filter(|around| !around.is_masked()) {
+            let own = vec![again(around.call, 0)];
+            around.push(Sort::Alike, "as recorded", own, &mut out);
+        }
+    }
     for member in &known.members {
         let place = (member.environment.clone(), member.trajectory.clone());
         let Some(body) = bodies.get(&place) else {

@@ -54,7 +54,8 @@ pub struct ProbeRow {
     pub prefix: u64,
     /// Real calls with prefix and repeats.
     pub real_calls: u64,
-    /// Expected fall of the variance of what is believed, per real call.
+    /// Expected fall of the variance of what is believed, times the recorded calls that the
+    /// probe speaks for, per real call.
     pub information: f64,
 }
 
@@ -107,6 +108,7 @@ pub async fn probe(engine: &Engine, request: &ProbeRequest) -> PatternResult<Pro
     let wanted: BTreeSet<(String, String)> = known
         .members
         .iter()
+        .chain(&known.alike)
         .map(|m| (m.environment.clone(), m.trajectory.clone()))
         .collect();
     let bodies = bodies(engine, &wanted).await?;
@@ -224,7 +226,8 @@ fn ordered(
             let belief = beliefs
                 .entry(key)
                 .or_insert_with(|| known.belief(&probe.api, probe.sort));
-            let worth = belief.information() / cost as f64;
+            let weight = known.speaks_for(&probe.api, probe.sort);
+            let worth = belief.information() * weight / cost as f64;
             if best.is_none_or(|(most, _)| worth > most) {
                 best = Some((worth, at));
             }

@@ -52,6 +52,10 @@ fn two_repeats_of_one_world_are_no_pattern() {
         let (report, said) = mined(&place, &["--seed", &seed.to_string()]);
         assert!(report["differing"].as_u64().unwrap() > 50, "{report}");
         wrong += usize::from(!report["patterns"].as_array().unwrap().is_empty());
+        // What only later runs show is no difference of another kind.
+        let state = "SELECT slot FROM pattern_features WHERE differs = 'state'";
+        let ran = place.done(&["sql", state, "--format", "ndjson"]);
+        assert_eq!(ran.stdout, "");
         assert!(
             !report["refuted"].as_array().unwrap().is_empty(),
             "{report:#}"
@@ -97,4 +101,41 @@ fn without_repeats_only_what_has_a_direction_is_confirmed() {
     let (report, said) = mined(&other, &[]);
     assert_eq!(report["patterns"][0]["status"], "unconfirmed", "{report}");
     assert!(said.contains("1 patterns are unconfirmed"), "{said}");
+}
+
+#[test]
+fn latencies_that_go_both_ways_are_no_pattern() {
+    // Slower and faster calls of one tool are near each other, and may be one cluster.
+    let mut wrong = 0;
+    for seed in 0..4 {
+        let place = Place::new();
+        let mut chance = Chance::new(seed);
+        let mut lines = String::new();
+        for trajectory in 0..60 {
+            for arm in ["sim", "real"] {
+                let calls: Vec<Made> = ["get_user", "get_order", "cancel_order"]
+                    .into_iter()
+                    .map(|name| {
+                        let slow = chance.unit() < 0.3;
+                        let mut result = ok(json!({"id": trajectory}));
+                        result["latency_ms"] = json!(if slow { 400.0 } else { 5.0 });
+                        let arguments = json!({"id": format!("x{trajectory}")});
+                        Made {
+                            name,
+                            arguments,
+                            result,
+                        }
+                    })
+                    .collect();
+                lines.push_str(&line(trajectory, arm, 0, &calls, true));
+            }
+        }
+        place.write("runs.jsonl", lines);
+        place.import(&["runs.jsonl"]);
+        place.done(&["profile"]);
+        let (report, _) = mined(&place, &["--min-gap", "0", "--seed", &seed.to_string()]);
+        assert!(report["differing"].as_u64().unwrap() > 50, "{report}");
+        wrong += usize::from(!report["patterns"].as_array().unwrap().is_empty());
+    }
+    assert_eq!(wrong, 0);
 }

@@ -217,3 +217,64 @@ fn what_is_not_permitted_is_refused_and_said() {
         Some(2)
     );
 }
+
+#[test]
+fn calls_that_look_alike_on_sim_are_asked_first() {
+    let place = Place::new();
+    store(&place);
+    let id = pattern(&place);
+    // Five more trajectories that real was never asked.
+    let plan = std::fs::read_to_string(place.path("plan.toml")).unwrap();
+    let tasks = std::fs::read_to_string(place.path("tasks.jsonl")).unwrap();
+    let more: Vec<&str> = tasks.lines().take(5).collect();
+    place.write(
+        "more.jsonl",
+        more.join("\n")
+            .replace("store/", "more/")
+            .replace("entry", "other")
+            .replace("get_other", "get_entry")
+            .replace("put_other", "put_entry"),
+    );
+    let sim = plan.split("[real]\nenv").next().unwrap();
+    let sim = sim
+        .replace("\"first\"", "\"more\"")
+        .replace("tasks.jsonl", "more.jsonl");
+    place.write("more.toml", sim);
+    let ran = place.run(&["dual", "run", "more.toml"]);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let shown = place.done(&["probe", &id, "plan.toml", "--format", "ndjson"]);
+    let rows: Vec<Value> = shown
+        .stdout
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(rows[0]["probe"], "alike", "{rows:#?}");
+    let alike: Vec<&Value> = rows.iter().filter(|r| r["probe"] == "alike").collect();
+    assert!(
+        alike
+            .iter()
+            .all(|r| r["of"].as_str().unwrap().starts_with("more/")),
+        "{alike:#?}"
+    );
+    assert!(alike.len() >= 5, "{alike:#?}");
+    // Once real has answered them they are alike no more.
+    let ran = place.run(&["dual", "run", &format!("probe-{id}.toml")]);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    place.done(&["profile"]);
+    let next = place.run(&[
+        "probe",
+        &id,
+        "plan.toml",
+        "--name",
+        "next",
+        "--format",
+        "ndjson",
+    ]);
+    for row in &alike {
+        let again = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["probe"] == "alike" && line["of"] == row["of"]
+        };
+        assert!(!next.stdout.lines().any(again), "{}", next.stdout);
+    }
+}

