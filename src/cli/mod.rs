@@ -26,6 +26,7 @@ mod record;
 mod repair;
 mod report;
 mod schema;
+mod serve;
 mod shell;
 mod show;
 mod simulate;
@@ -213,6 +214,8 @@ enum Command {
     Sql(sql::SqlArgs),
     /// Describe the SQL functions that fidelake adds
     Functions(functions::FunctionsArgs),
+    /// Serve the lake to a browser
+    Serve(serve::ServeArgs),
     /// Show where the arms differ, by any columns
     Slice(slice::SliceArgs),
     /// Show a trajectory on both arms side by side
@@ -281,6 +284,7 @@ pub fn main() -> ExitCode {
             Command::Schema(args) => schema::run(args, &printer),
             Command::Sql(args) => sql::run(args, global, &printer).await,
             Command::Functions(args) => functions::run(args, &printer),
+            Command::Serve(args) => serve::run(args, global, &printer).await,
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
             Command::Graph(args) => graph::run(args, global, &printer).await,

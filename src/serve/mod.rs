@@ -1,1 +1,5 @@
-//! The lake for those who never open a terminal on it: SQL over the network.
+//! The lake for those who never open a terminal on it: pages for a browser.
+
+mod pages;
+
+pub use pages::{PageError, PageResult, Pages, report};
