@@ -262,7 +262,7 @@ fn call(pair: &Pair, step: &Step, links: Links, wanted: bool) -> Markup {
                 @if step.first { span.bad { "first divergence" } }
                 @if step.diverges {
                     @if let Some(diff) = step.diff.as_ref().filter(|diff| !diff.paths.is_empty()) {
-                        span.dim { (diff.paths.len() + diff.omitted) " paths differ" }
+                        span.dim { (diff.paths.len() + diff.omitted as usize) " paths differ" }
                     }
                 } @else if sim.is_some() && real.is_some() { span.dim { "alike" } }
                 span.dim { "turn " (either.turn) "." (either.index) }
