@@ -49,6 +49,21 @@ impl Shown {
         ]
     }
 
+    /// The heat map has counted the calls of its cells already.
+    fn counted(&self, cells: &Grid) -> usize {
+        let wanted = [
+            ("environment", &self.environment),
+            ("api", &self.api),
+            ("outcome", &self.outcome),
+        ];
+        let within = |row: &usize| {
+            let mut names = wanted.iter();
+            names.all(|(name, value)| value.is_none() || cells.text(*row, name) == value.as_deref())
+        };
+        let calls = (0..cells.rows).filter(within);
+        calls.map(|row| cells.count(row, "calls")).sum::<f64>() as usize
+    }
+
     fn address(&self, links: Links, from: usize) -> String {
         let from = from.to_string();
         links.to(
@@ -85,7 +100,10 @@ const COLUMNS: &[(&str, &str)] = &[
 pub(super) async fn content(book: &Book, links: Links, shown: &Shown) -> PageResult<Markup> {
     let values = shown.values();
     let cells = Grid::of(&*book.ask(&HEAT, &[None]).await?)?;
-    let all = book.count(&CALLS, &values).await?;
+    let all = match shown.cause {
+        None => shown.counted(&cells),
+        Some(_) => book.count(&CALLS, &values).await?,
+    };
     let from = shown.from.min(all);
     let answer = book.part(&CALLS, &values, from, ROWS).await?;
     let grid = Grid::of(&answer)?;

@@ -57,7 +57,7 @@ pub(super) async fn content(book: &Book, links: Links) -> PageResult<Markup> {
                 div.head { h2 { "Over time" } (tools("over_time", Source::Asked(&OVER_TIME, &[]), &time, links)) }
                 p.note { "Mean fidelity f of the trajectories that began then." }
                 @if let Some(svg) = plot::over_time(&times) {
-                    figure role="img" aria-label="Fidelity over time, one line for each environment; the numbers are in the table" { (PreEscaped(svg)) }
+                    figure tabindex="0" role="img" aria-label="Fidelity over time, one line for each environment; the numbers are in the table" { (PreEscaped(svg)) }
                 }
                 details open[times.rows <= 8] {
                     summary { "Numbers" }
@@ -71,7 +71,7 @@ pub(super) async fn content(book: &Book, links: Links) -> PageResult<Markup> {
                 div.head { h2 { "Spread" } (tools("spread", Source::Asked(&SPREAD, &[]), &spread, links)) }
                 p.note { "Trajectories by tenths of f, left the least faithful." }
                 @if let Some(svg) = plot::spread(&tenths) {
-                    figure role="img" aria-label="Trajectories by tenths of fidelity; the numbers are in the table" { (PreEscaped(svg)) }
+                    figure tabindex="0" role="img" aria-label="Trajectories by tenths of fidelity; the numbers are in the table" { (PreEscaped(svg)) }
                 }
                 details {
                     summary { "Numbers" }
