@@ -14,8 +14,9 @@ WITH called AS (
         END AS outcome,
         coalesce(paths_missing, 0) + coalesce(paths_extra, 0) + coalesce(paths_type, 0)
             + coalesce(paths_value, 0) + coalesce(paths_order, 0) AS paths,
-        greatest(0.0, least(1.0, obs_raw / nullif(obs_reliability, 0))) AS obs,
-        greatest(0.0, least(1.0, act_raw / nullif(act_reliability, 0))) AS act,
+        -- Nulls are no arguments to `least`: what was not measured would become 1.
+        CASE WHEN obs_raw IS NOT NULL THEN greatest(0.0, least(1.0, coalesce(obs_raw / nullif(obs_reliability, 0), 0))) END AS obs,
+        CASE WHEN act_raw IS NOT NULL THEN greatest(0.0, least(1.0, coalesce(act_raw / nullif(act_reliability, 0), 0))) END AS act,
         greatest(0.0, least(1.0, coalesce(outcome_raw / nullif(outcome_reliability, 0), 0))) AS outcome_gap,
         greatest(0.0, least(1.0, coalesce(state_raw / nullif(state_reliability, 0), 0))) AS state_gap,
         greatest(0.0, least(1.0, coalesce(idempotency_raw / nullif(idempotency_reliability, 0), 0))) AS idempotency_gap,

@@ -20,6 +20,8 @@ const LONGEST: usize = 240;
 pub(super) enum Kind {
     /// As it stands.
     Text,
+    /// A time: it stays on one line.
+    Time,
     /// A whole number.
     Count,
     /// A number.
@@ -149,6 +151,9 @@ fn kind(name: &str, of: &DataType) -> Kind {
             "turn" | "index" => Kind::Text,
             _ => Kind::Count,
         };
+    }
+    if of.is_temporal() {
+        return Kind::Time;
     }
     if !of.is_numeric() {
         return Kind::Text;

@@ -235,7 +235,7 @@ impl Map {
                                     @if links.mailed { (short(api)) } @else {
                                         a href=(links.to("/calls", &[("environment", Some(environment)), ("api", Some(api))])) { (short(api)) }
                                     }
-                                    @if named { " " span.e { (short(environment)) } }
+                                    @if named { small.e { (short(environment)) } }
                                 }
                                 @for outcome in columns {
                                     @let key = (environment.clone(), api.clone(), outcome.clone());

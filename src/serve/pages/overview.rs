@@ -39,7 +39,7 @@ pub(super) async fn content(book: &Book, links: Links) -> PageResult<Markup> {
     Ok(html! {
         h1 { "Overview" }
         p.lead { "How far the simulator is from the real world, by environment and over time." }
-        (figures(&grid, links))
+        (figures(&grid, &cells, links))
         section {
             div.head {
                 h2 { "Environments" }
@@ -90,7 +90,7 @@ pub(super) async fn content(book: &Book, links: Links) -> PageResult<Markup> {
 }
 
 /// The figures at the top, each a link to its query.
-fn figures(grid: &Grid, links: Links) -> Markup {
+fn figures(grid: &Grid, cells: &Grid, links: Links) -> Markup {
     let sum = |name: &str| (0..grid.rows).map(|row| grid.count(row, name)).sum::<f64>();
     let (all, both, known, low) = (
         sum("trajectories"),
@@ -98,6 +98,9 @@ fn figures(grid: &Grid, links: Links) -> Markup {
         sum("known"),
         sum("low"),
     );
+    let roots = (0..cells.rows)
+        .map(|row| cells.count(row, "roots"))
+        .sum::<f64>();
     let share = |part: f64, of: f64| {
         if of > 0.0 {
             percent(part / of)
@@ -127,21 +130,25 @@ fn figures(grid: &Grid, links: Links) -> Markup {
             "on both arms".to_owned(),
         ),
         (
-            "Environments",
-            counted(grid.rows as f64),
-            "with a state of their own".to_owned(),
+            "Root faults",
+            counted(roots),
+            "calls at which a divergence begins".to_owned(),
         ),
     ];
     html! {
         dl.figures {
-            @for (name, figure, of) in figures {
+            @for (at, (name, figure, of)) in figures.into_iter().enumerate() {
+                @let sql = match at {
+                    4 => links.question("/sql", &HEAT, &[None]),
+                    _ => links.question("/sql", &ENVIRONMENTS, &[]),
+                };
                 div {
                     dt { (name) }
                     dd {
                         @if links.mailed {
                             span.big { (figure) }
                         } @else {
-                            a.big href=(links.question("/sql", &ENVIRONMENTS, &[])) title="The query behind this figure" { (figure) }
+                            a.big href=(sql) title="The query behind this figure" { (figure) }
                         }
                         small { (of) }
                     }
@@ -185,7 +192,7 @@ fn worst(cells: &Grid, links: Links) -> Markup {
                                 }
                             }
                             td { (text(row, "environment")) }
-                            td { (text(row, "outcome")) }
+                            td { (text(row, "outcome").replace(" -> ", " → ")) }
                             @for name in ["gap", "obs", "act", "trans"] {
                                 @let gap = cells.number(row, name);
                                 @let class = gap.map_or("n".to_owned(), |gap| format!("n g{}", crate::report::shade(gap)));

@@ -11,7 +11,7 @@ use super::grid::Grid;
 use crate::report::fit;
 
 /// Width of a plot; the page scales it.
-const WIDTH: i32 = 720;
+const WIDTH: i32 = 560;
 
 /// Environments that are drawn, those with most trajectories; the table has all.
 const MOST: usize = 6;
@@ -94,7 +94,7 @@ fn draw_lines<'a>(
 ) -> Result<(), DrawError<'a>> {
     const HEIGHT: i32 = 210;
     const LEFT: i32 = 34;
-    const RIGHT: i32 = 130;
+    const RIGHT: i32 = 112;
     const TOP: i32 = 10;
     const BOTTOM: i32 = 24;
     let area = SVGBackend::with_string(out, (WIDTH.unsigned_abs(), HEIGHT.unsigned_abs()))
@@ -142,7 +142,7 @@ fn draw_lines<'a>(
             colour.filled(),
         ))?;
         let named = label(12, HPos::Left, VPos::Center);
-        area.draw(&Text::new(fit(name, 17), (left + 7, at), named))?;
+        area.draw(&Text::new(fit(name, 14), (left + 7, at), named))?;
     }
     area.present()
 }
@@ -174,10 +174,10 @@ pub(super) fn spread(grid: &Grid) -> Option<String> {
 
 fn draw_spread<'a>(out: &'a mut String, rows: &[(String, [f64; 11])]) -> Result<(), DrawError<'a>> {
     const ROW: i32 = 64;
-    const LEFT: i32 = 120;
+    const LEFT: i32 = 104;
     const BOTTOM: i32 = 20;
-    const STEP: i32 = 46;
-    const GAP: i32 = 30;
+    const STEP: i32 = 37;
+    const GAP: i32 = 26;
     let height = ROW * i32::try_from(rows.len()).unwrap_or(1) + BOTTOM;
     let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
     let area = SVGBackend::with_string(out, size).into_drawing_area();
@@ -189,7 +189,7 @@ fn draw_spread<'a>(out: &'a mut String, rows: &[(String, [f64; 11])]) -> Result<
         let base = ROW * i32::try_from(at + 1).unwrap_or(1) - 4;
         let named = label(12, HPos::Right, VPos::Center);
         area.draw(&Text::new(
-            fit(name, 17),
+            fit(name, 14),
             (LEFT - 10, base - ROW / 2 + 8),
             named,
         ))?;

@@ -141,7 +141,11 @@ pub(super) fn whole_table(caption: &str, grid: &Grid, link: Link<'_>) -> Markup 
 }
 
 fn right(column: &Column) -> Option<&'static str> {
-    (column.kind != Kind::Text).then_some("n")
+    match column.kind {
+        Kind::Text => None,
+        Kind::Time => Some("t"),
+        _ => Some("n"),
+    }
 }
 
 fn cell(column: &Column, row: usize, link: Link<'_>) -> Markup {

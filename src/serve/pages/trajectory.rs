@@ -110,7 +110,7 @@ pub(super) fn drawn(
         @if links.mailed { h3 { (safe(&pair.trajectory_id)) } } @else { h1 { (safe(&pair.trajectory_id)) } }
         dl.facts {
             dt { "environment" } dd { (safe(&pair.environment)) }
-            @if let Some(task) = &pair.task { dt { "task" } dd.value { (safe_lines(&cut(task, 2000))) } }
+            @if let Some(task) = &pair.task { dt { "task" } dd { (told(task)) } }
             dt.sim { "sim" } dd { (run(pair.sim.as_ref())) }
             dt.real { "real" } dd { (run(pair.real.as_ref())) }
             dt { "fidelity" } dd { (fidelity(pair)) }
@@ -122,6 +122,23 @@ pub(super) fn drawn(
             (super::table::pager(from, steps.len(), pair.steps.len(), most, &to))
         } @else if pair.steps.len() > steps.len() {
             p.note { "The first " (steps.len()) " of " (pair.steps.len()) " calls." }
+        }
+    }
+}
+
+/// What the agent was told: its beginning, the rest unfolds.
+fn told(task: &str) -> Markup {
+    const BEGINNING: usize = 160;
+    const LONGEST: usize = 8000;
+    let first = cut(task, BEGINNING);
+    if first.len() == task.len() && !task.contains('\n') {
+        return html! { (safe(task)) };
+    }
+    let first: Vec<&str> = first.split_whitespace().collect();
+    html! {
+        details {
+            summary { (safe(&first.join(" "))) "…" }
+            div.value { (safe_lines(&cut(task, LONGEST))) }
         }
     }
 }
@@ -262,7 +279,8 @@ fn call(pair: &Pair, step: &Step, links: Links, wanted: bool) -> Markup {
                 @if step.first { span.bad { "first divergence" } }
                 @if step.diverges {
                     @if let Some(diff) = step.diff.as_ref().filter(|diff| !diff.paths.is_empty()) {
-                        span.dim { (diff.paths.len() + diff.omitted as usize) " paths differ" }
+                        @let paths = diff.paths.len() + diff.omitted as usize;
+                        span.dim { (paths) @if paths == 1 { " path differs" } @else { " paths differ" } }
                     }
                 } @else if sim.is_some() && real.is_some() { span.dim { "alike" } }
                 span.dim { "turn " (either.turn) "." (either.index) }
@@ -270,6 +288,10 @@ fn call(pair: &Pair, step: &Step, links: Links, wanted: bool) -> Markup {
             div.body {
                 (facts(step, sim, real))
                 (paths(step))
+                @if let (Some(one), Some(_), false) = (sim, real, step.arguments_differ) {
+                    h4 { "arguments" }
+                    (payload(&one.arguments, true, &HashSet::new(), None))
+                }
                 div.arms {
                     (arm("sim", sim, step, pair.sim.as_ref(), pair, links))
                     (arm("real", real, step, pair.real.as_ref(), pair, links))
@@ -381,8 +403,10 @@ fn arm(
     };
     html! {
         div.arm {
-            h4 { span class=(name) { (name) } " arguments" @if step.arguments_differ { " " mark { "differ" } } }
-            (payload(&call.arguments, true, &none, whole("arguments")))
+            @if step.arguments_differ || step.sim.is_none() || step.real.is_none() {
+                h4 { span class=(name) { (name) } " arguments" @if step.arguments_differ { " " mark { "differ" } } }
+                (payload(&call.arguments, true, &none, whole("arguments")))
+            }
             h4 { span class=(name) { (name) } " answer" @if call.truncated { " " span.tag { "was cut" } } }
             (payload(answer, json, &all, whole("content")))
         }
