@@ -245,9 +245,9 @@ def keyboard(browser: Browser, address: str) -> None:
 
 def harmless(browser: Browser, address: str) -> None:
     """Whatever payloads say, nothing of it runs."""
-    browser.open(address)
-    seen = [address + "/"]
-    for page in seen[:60]:
+    seen = [address + "/", address + "/calls"]
+    # The list grows while it is walked.
+    for page in seen:
         browser.open(page)
         title = browser.send("GET", "/title")
         check(title.endswith("fidelake"), f"{page} is called {title}")
@@ -272,7 +272,7 @@ def main() -> None:
         while port is None:
             line = driver.stdout.readline()
             check(line, "chromedriver did not start")
-            if "on port" in line:
+            if "successfully on port" in line:
                 port = int(line.rstrip(".\n").split("on port ")[1])
         base = f"http://127.0.0.1:{port}"
         began = time.monotonic()

@@ -21,7 +21,8 @@ const COMMAND: &str = "fidelake estimate --by environment,api";
 impl From<EstimateError> for PageError {
     fn from(error: EstimateError) -> Self {
         match error {
-            EstimateError::Engine(error) => Self::Engine(error),
+            EstimateError::Engine(error) => error.into(),
+            EstimateError::Lake(error) => Self::Lake(error),
             other => Self::NotFound(other.to_string()),
         }
     }

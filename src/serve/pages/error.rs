@@ -30,7 +30,7 @@ pub enum PageError {
     Lake(#[from] LakeError),
     /// A query.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
     /// Rows could not be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -48,10 +48,19 @@ pub enum PageError {
 /// Result of a page.
 pub type PageResult<T> = Result<T, PageError>;
 
+impl From<EngineError> for PageError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Lake(error) => Self::Lake(error),
+            other => Self::Engine(other),
+        }
+    }
+}
+
 impl From<PairError> for PageError {
     fn from(error: PairError) -> Self {
         match error {
-            PairError::Engine(error) => Self::Engine(error),
+            PairError::Engine(error) => error.into(),
             PairError::Arrow(error) => Self::Arrow(error),
             missing => Self::NotFound(missing.to_string()),
         }

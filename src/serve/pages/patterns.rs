@@ -71,7 +71,8 @@ impl Shown {
 impl From<PatternError> for PageError {
     fn from(error: PatternError) -> Self {
         match error {
-            PatternError::Engine(error) => Self::Engine(error),
+            PatternError::Engine(error) => error.into(),
+            PatternError::Lake(error) => Self::Lake(error),
             other => Self::NotFound(other.to_string()),
         }
     }

@@ -100,7 +100,7 @@ fn list(links: Links) -> Markup {
             code { "fidelake sql" } "."
         }
         div.scroll tabindex="0" role="region" aria-label="Queries" {
-            table {
+            table data-rows=(Question::all().count()) {
                 thead { tr { th scope="col" { "query" } th scope="col" { "answers" } } }
                 tbody {
                     @for question in Question::all() {
