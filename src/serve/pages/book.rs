@@ -14,7 +14,7 @@ use arrow::record_batch::RecordBatch;
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::error::{PageError, PageResult};
-use super::question::{ENVIRONMENTS, HEAT, OVER_TIME, Question, SPREAD};
+use super::question::{CALLS, ENVIRONMENTS, HEAT, OVER_TIME, Question, SPREAD};
 use crate::engine::{Engine, Rows};
 use crate::lake::LakeVersion;
 
@@ -39,14 +39,17 @@ pub(super) struct Answer {
     pub(super) more: bool,
 }
 
-/// A question with its values, and where its rows begin.
+/// A question with its values.
 type Key = (&'static str, Vec<Option<String>>);
+
+/// A question with its values, and which rows of the answer.
+type Part = (Key, usize, usize);
 
 /// One version.
 pub(super) struct Book {
     engine: Engine,
     places: Semaphore,
-    answers: Mutex<HashMap<Key, Arc<OnceCell<Arc<Answer>>>>>,
+    answers: Mutex<HashMap<Part, Arc<OnceCell<Arc<Answer>>>>>,
     counts: Mutex<HashMap<Key, usize>>,
 }
 
@@ -102,24 +105,34 @@ impl Book {
         question: &Question,
         values: &[Option<String>],
     ) -> PageResult<Arc<Answer>> {
+        self.part(question, values, 0, MOST_ROWS).await
+    }
+
+    /// Some of the rows of an answer, from memory if they were given before.
+    pub(super) async fn part(
+        &self,
+        question: &Question,
+        values: &[Option<String>],
+        skip: usize,
+        most: usize,
+    ) -> PageResult<Arc<Answer>> {
         let cell = {
             let mut held = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             if held.len() >= KEPT {
                 held.clear();
             }
-            let key = (question.name, values.to_vec());
+            let key = ((question.name, values.to_vec()), skip, most);
             Arc::clone(held.entry(key).or_default())
         };
         // Who asks the same meanwhile waits for the same work.
         let work = || async {
-            let answer = self.part(question, values, 0, MOST_ROWS).await;
+            let answer = self.read(question, values, skip, most).await;
             answer.map(Arc::new)
         };
         cell.get_or_try_init(work).await.map(Arc::clone)
     }
 
-    /// Some of the rows of an answer.
-    pub(super) async fn part(
+    async fn read(
         &self,
         question: &Question,
         values: &[Option<String>],
@@ -197,5 +210,8 @@ impl Book {
         let _ = self.ask(&HEAT, &[None]).await;
         let _ = self.ask(&OVER_TIME, &[]).await;
         let _ = self.ask(&SPREAD, &[]).await;
+        let _ = self
+            .part(&CALLS, &vec![None; 4], 0, super::calls::ROWS)
+            .await;
     }
 }

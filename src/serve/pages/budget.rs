@@ -16,7 +16,7 @@ use fidelake_core::budget::Estimator;
 const AT_ONCE: f64 = 50_000.0;
 
 /// The command that prints the same.
-const COMMAND: &str = "fidelake estimate --by environment,api";
+const COMMAND: &str = "fidelake estimate --by environment,api --dimension worst";
 
 impl From<EstimateError> for PageError {
     fn from(error: EstimateError) -> Self {

@@ -11,7 +11,7 @@ use super::question::{CALLS, EXAMPLES, HEAT, Values};
 use super::table::{Source, pager, table, to_trajectory, tools};
 
 /// Rows of one page.
-const ROWS: usize = 50;
+pub(super) const ROWS: usize = 50;
 
 /// Pairs of values that are shown of an API.
 const PAIRS: usize = 25;

@@ -46,7 +46,7 @@ pub(super) async fn list(book: &Book, links: Links) -> PageResult<Markup> {
                 p.none { "None in this version of the lake. " code { "fidelake mine" } " finds them." }
             } @else {
                 p.note { "Precision and recall of the rule are those on trajectories that were not used for mining. Unconfirmed: nothing was repeated, so noise cannot be told from it." }
-                (table("Patterns", &grid, COLUMNS, &link))
+                div.wide { (table("Patterns", &grid, COLUMNS, &link)) }
             }
         }
     })

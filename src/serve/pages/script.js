@@ -27,6 +27,7 @@ for (const pre of document.querySelectorAll("pre[data-copy]")) {
   if (!navigator.clipboard) break;
   const button = document.createElement("button");
   button.type = "button";
+  button.className = "copy";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(pre.textContent);

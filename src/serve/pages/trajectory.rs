@@ -323,10 +323,12 @@ fn outcomes(sim: Option<&Call>, real: Option<&Call>) -> Markup {
 fn facts(step: &Step, sim: Option<&Call>, real: Option<&Call>) -> Markup {
     let latency = |call: Option<&Call>| call.and_then(|call| call.latency_ms);
     html! {
-        @if let Some(words) = step.cause.as_deref().and_then(explained) { p.note { "Cause: " (words) "." } }
-        @if step.state_differs { p.note { "The states after this call differ." } }
-        @if let (Some(a), Some(b)) = (latency(sim), latency(real)) {
-            p.note { "Latency " (format!("{a:.1}")) " ms on sim, " (format!("{b:.1}")) " ms on real." }
+        p.note {
+            @if let Some(words) = step.cause.as_deref().and_then(explained) { "Cause: " (words) ". " }
+            @if step.state_differs { "The states after this call differ. " }
+            @if let (Some(a), Some(b)) = (latency(sim), latency(real)) {
+                "Latency " (format!("{a:.1}")) " ms on sim, " (format!("{b:.1}")) " ms on real."
+            }
         }
     }
 }
