@@ -169,7 +169,9 @@ fn words(page: &str) -> String {
     let lines = out
         .lines()
         .map(str::trim_end)
-        .filter(|line| !line.trim().is_empty());
+        .filter(|line| !line.trim().is_empty())
+        // What is shown until the content comes, if that takes a while.
+        .filter(|line| !line.contains("is being added up"));
     let text = lines.collect::<Vec<_>>().join("\n");
     text.replace("&lt;", "<")
         .replace("&gt;", ">")

@@ -3,13 +3,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::answer::{Reply, asset, html as page, whole};
+use super::answer::{Reply, asset, html as page, reply, whole};
 use super::asked::Asked;
 use super::book::Book;
 use super::data::Form;
@@ -27,6 +31,9 @@ use crate::web::{is_from_here, names_this_machine};
 /// Longest query of an address, in bytes.
 const LONGEST: usize = 16 << 10;
 
+/// A page that can begin without its content begins after this.
+const MOMENT: Duration = Duration::from_millis(150);
+
 /// What every request is checked and answered with.
 #[derive(Debug)]
 pub(super) struct Door {
@@ -39,16 +46,9 @@ pub(super) struct Door {
     pub(super) state: PathBuf,
 }
 
-/// A page that was made, before it has its frame.
-struct Made {
-    title: &'static str,
-    place: &'static str,
-    content: Markup,
-}
-
 impl Door {
     /// Answers a request.
-    pub(super) async fn handle(&self, request: Request<Incoming>) -> Reply {
+    pub(super) async fn handle(self: &Arc<Self>, request: Request<Incoming>) -> Reply {
         if let Some(refused) = self.refuses(&request) {
             return refused;
         }
@@ -139,7 +139,7 @@ impl Door {
         token.is_in(given) || password.is_some_and(|(_, password)| token.is(password))
     }
 
-    async fn answer(&self, path: &str, query: &str) -> PageResult<Reply> {
+    async fn answer(self: &Arc<Self>, path: &str, query: &str) -> PageResult<Reply> {
         let mut asked = Asked::parse(query)?;
         let version = asked.number("version", i64::MAX)?;
         if let Some(form) = match path {
@@ -158,22 +158,31 @@ impl Door {
         };
         let asked = Page::asked(path, asked)?;
         let (book, newest) = self.shelf.book(version).await?;
-        let made = self.make(asked, &book, links).await?;
         let lake = self.shelf.name();
+        let (title, place) = asked.named();
         let frame = Frame {
-            title: made.title,
-            place: made.place,
+            title,
+            place,
             links,
             lake: &lake,
             version: Some(book.version()),
             newest: Some(newest),
         };
-        Ok(page(StatusCode::OK, frame.around(&made.content)))
+        if !asked.may_begin() {
+            let content = self.make(asked, &book, links).await?;
+            return Ok(page(StatusCode::OK, frame.around(&content)));
+        }
+        let (door, from) = (Arc::clone(self), Arc::clone(&book));
+        let mut making = tokio::spawn(async move { door.make(asked, &from, links).await });
+        match tokio::time::timeout(MOMENT, &mut making).await {
+            Ok(Ok(content)) => Ok(page(StatusCode::OK, frame.around(&content?))),
+            Ok(Err(error)) => Err(PageError::Broken(error.to_string())),
+            Err(_) => Ok(begun(&frame, making)),
+        }
     }
 
-    async fn make(&self, asked: Page, book: &Book, links: Links) -> PageResult<Made> {
-        let (title, place) = asked.named();
-        let content = match asked {
+    async fn make(&self, asked: Page, book: &Book, links: Links) -> PageResult<Markup> {
+        Ok(match asked {
             Page::Overview => overview::content(book, links).await?,
             Page::Heat(shown) => heat::content(book, links, &shown).await?,
             Page::Calls(shown) => calls::content(book, links, &shown).await?,
@@ -184,11 +193,6 @@ impl Door {
             Page::Budget(shown) => budget::content(book, links, shown).await?,
             Page::Monitor => monitor::content(&self.state, links).await?,
             Page::Sql(shown) => sql::content(book, links, &shown).await?,
-        };
-        Ok(Made {
-            title,
-            place,
-            content,
         })
     }
 
@@ -210,12 +214,7 @@ impl Door {
             version: None,
             newest: None,
         };
-        let content = html! {
-            h1 { (status.as_u16()) " " (safe(frame.title)) }
-            pre.wrap { (safe_lines(why)) }
-            p { (advice) }
-            p { a href="/" { "Overview" } }
-        };
+        let content = trouble(status, why, advice);
         let mut reply = page(status, frame.around(&content));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             let soon = HeaderValue::from_static("5");
@@ -223,6 +222,43 @@ impl Door {
         }
         reply
     }
+}
+
+/// What went wrong, and what to do.
+fn trouble(status: StatusCode, why: &str, advice: &str) -> Markup {
+    html! {
+        h1 { (status.as_u16()) " " (safe(status.canonical_reason().unwrap_or("Error"))) }
+        pre.wrap { (safe_lines(why)) }
+        p { (advice) }
+        p { a href="/" { "Overview" } }
+    }
+}
+
+/// A page that begins before its content is there: the first time that a large lake is added up.
+fn begun(frame: &Frame<'_>, making: tokio::task::JoinHandle<PageResult<Markup>>) -> Reply {
+    /// No text of a payload has this form: what it says is escaped.
+    const PLACE: &str = "<!--content-->";
+    let whole = frame.around(&html! {
+        p.waiting role="status" { "This version of the lake is being added up." }
+        (PreEscaped(PLACE))
+    });
+    let (head, foot) = whole.split_once(PLACE).unwrap_or((&whole, ""));
+    let (head, foot) = (head.to_owned(), foot.to_owned());
+    let rest = async move {
+        let content = match making.await {
+            Ok(Ok(content)) => content,
+            Ok(Err(error)) => trouble(error.status(), &error.to_string(), error.advice()),
+            Err(error) => {
+                let error = PageError::Broken(error.to_string());
+                trouble(error.status(), &error.to_string(), error.advice())
+            }
+        };
+        content.into_string() + &foot
+    };
+    let parts = futures::stream::once(async move { head }).chain(futures::stream::once(rest));
+    let parts = parts.map(|text| Ok(hyper::body::Frame::data(Bytes::from(text))));
+    let body = StreamBody::new(parts).boxed_unsync();
+    reply(StatusCode::OK, "text/html; charset=utf-8", body)
 }
 
 /// A page and what of it is asked for.
@@ -260,6 +296,11 @@ impl Page {
         };
         asked.end()?;
         Ok(page)
+    }
+
+    /// Whether it may begin before its content is there: what can be wrong with it is known.
+    const fn may_begin(&self) -> bool {
+        matches!(self, Self::Overview | Self::Heat(_))
     }
 
     /// The title, and the entry of the bar.

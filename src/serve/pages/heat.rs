@@ -60,11 +60,15 @@ pub(super) fn cell_link(cells: &Grid, row: usize, links: Links) -> Option<String
 /// The page's content.
 pub(super) async fn content(book: &Book, links: Links, shown: &Shown) -> PageResult<Markup> {
     let values = [shown.environment.clone()];
-    let answer = book.ask(&HEAT, &values).await?;
+    // The answer for all environments has the cells of each.
+    let mut answer = book.ask(&HEAT, &[None]).await?;
+    if answer.more {
+        answer = book.ask(&HEAT, &values).await?;
+    }
     let grid = Grid::of(&answer)?;
     let environments = Grid::of(&*book.ask(&ENVIRONMENTS, &[]).await?)?;
     let dimension = shown.dimension.unwrap_or("all");
-    let map = Map::new(&grid, if dimension == "all" { "gap" } else { dimension });
+    let map = Map::new(&grid, dimension, shown.environment.as_deref());
     let from = shown.from.min(map.rows.len());
     let to = |from: usize| {
         let from = from.to_string();
@@ -160,7 +164,7 @@ struct Map {
 }
 
 impl Map {
-    fn new(grid: &Grid, name: &str) -> Self {
+    fn new(grid: &Grid, name: &str, environment: Option<&str>) -> Self {
         let name = ["gap", "obs", "act", "trans"]
             .into_iter()
             .find(|known| *known == name)
@@ -169,6 +173,9 @@ impl Map {
         let mut columns: HashMap<String, f64> = HashMap::new();
         let mut places = HashMap::new();
         for row in 0..grid.rows {
+            if environment.is_some() && grid.text(row, "environment") != environment {
+                continue;
+            }
             let text = |name: &str| grid.text(row, name).unwrap_or("-").to_owned();
             let (environment, api, outcome) = (text("environment"), text("api"), text("outcome"));
             let calls = grid.count(row, "calls");
