@@ -214,7 +214,6 @@ fn every_page_says_what_the_lake_holds() {
             "trajectory",
             "/trajectory?environment=airline&id=airline%2Fprobe%2F8&call=6.0",
         ),
-        ("patterns", "/patterns"),
         ("budget", "/budget"),
         ("monitor", "/monitor"),
         ("sql", "/sql?q=heat&environment=airline&run=1"),
@@ -222,6 +221,11 @@ fn every_page_says_what_the_lake_holds() {
         let page = served.page(path);
         assert_said!(place, format!("page_{name}"), told(words(&page)));
     }
+    let patterns = words(&served.page("/patterns"));
+    assert!(
+        patterns.contains("book_reservation is ok on sim, invalid_arguments on real"),
+        "{patterns}"
+    );
     // Every link of every page leads somewhere.
     let mut seen = vec!["/".to_owned()];
     let mut at = 0;
