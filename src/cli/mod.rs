@@ -186,7 +186,6 @@ enum Command {
     Randomize(randomize::RandomizeArgs),
     /// Serve an environment from the lake, as an MCP server
     Simulate(Box<simulate::SimulateArgs>),
-    Serve(Box<serve::ServeArgs>),
     /// Find what the simulator gets wrong again and again
     Mine(mine::MineArgs),
     /// List the patterns that were mined, show one, or say what came and went
@@ -215,6 +214,8 @@ enum Command {
     Sql(sql::SqlArgs),
     /// Describe the SQL functions that fidelake adds
     Functions(functions::FunctionsArgs),
+    /// Let others look at the lake in a browser, and ask it in SQL
+    Serve(Box<serve::ServeArgs>),
     /// Show where the arms differ, by any columns
     Slice(slice::SliceArgs),
     /// Show a trajectory on both arms side by side
@@ -269,7 +270,6 @@ pub fn main() -> ExitCode {
             Command::Augment(args) => augment::run(args, global, &printer).await,
             Command::Randomize(args) => randomize::run(args, global, &printer).await,
             Command::Simulate(args) => simulate::run(args, global, &printer).await,
-            Command::Serve(args) => serve::run(args, global, &printer).await,
             Command::Mine(args) => mine::run(args, global, &printer).await,
             Command::Patterns(args) => patterns::run(args, global, &printer).await,
             Command::Probe(args) => probe::run(args, global, &printer).await,
@@ -284,6 +284,7 @@ pub fn main() -> ExitCode {
             Command::Schema(args) => schema::run(args, &printer),
             Command::Sql(args) => sql::run(args, global, &printer).await,
             Command::Functions(args) => functions::run(args, &printer),
+            Command::Serve(args) => serve::run(args, global, &printer).await,
             Command::Slice(args) => slice::run(args, global, &printer).await,
             Command::Show(args) => show::run(args, global, &printer).await,
             Command::Graph(args) => graph::run(args, global, &printer).await,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use datafusion::common::ScalarValue;
+use datafusion::dataframe::DataFrame;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt as _;
 
@@ -50,14 +52,47 @@ impl Engine {
     /// # Errors
     /// As [`Engine::plan`], and if it cannot be started.
     pub async fn stream(&self, sql: &str) -> EngineResult<Rows> {
-        let frame = self.plan(sql).await?;
-        let stream = frame
-            .execute_stream()
-            .await
-            .map_err(|e| EngineError::running(&e))?;
-        Ok(Rows {
-            schema: stream.schema(),
-            stream,
-        })
+        started(self.plan(sql).await?).await
     }
+
+    /// Starts one of our own queries with parameters ($name), of whose rows `skip` are passed
+    /// over and at most `most` come.
+    ///
+    /// # Errors
+    /// As [`Engine::stream`].
+    pub(crate) async fn stream_part(
+        &self,
+        sql: &str,
+        parameters: &[(&str, ScalarValue)],
+        skip: usize,
+        most: usize,
+    ) -> EngineResult<Rows> {
+        let frame = self.plan_with(sql, parameters).await?;
+        let frame = frame.limit(skip, Some(most));
+        started(frame.map_err(|e| EngineError::running(&e))?).await
+    }
+
+    /// How many rows one of our own queries has.
+    ///
+    /// # Errors
+    /// As [`Engine::stream`].
+    pub(crate) async fn count_with(
+        &self,
+        sql: &str,
+        parameters: &[(&str, ScalarValue)],
+    ) -> EngineResult<usize> {
+        let frame = self.plan_with(sql, parameters).await?;
+        frame.count().await.map_err(|e| EngineError::running(&e))
+    }
+}
+
+async fn started(frame: DataFrame) -> EngineResult<Rows> {
+    let stream = frame
+        .execute_stream()
+        .await
+        .map_err(|e| EngineError::running(&e))?;
+    Ok(Rows {
+        schema: stream.schema(),
+        stream,
+    })
 }

@@ -328,16 +328,25 @@ impl Engine {
         sql: &str,
         parameters: &[(&str, ScalarValue)],
     ) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
-        let frame = self.plan(sql).await?;
-        let frame = frame
-            .with_param_values(parameters.to_vec())
-            .map_err(|e| EngineError::planning(&e, sql))?;
+        let frame = self.plan_with(sql, parameters).await?;
         let schema = Arc::clone(frame.schema().inner());
         let batches = frame
             .collect()
             .await
             .map_err(|e| EngineError::running(&e))?;
         Ok((batches.first().map_or(schema, RecordBatch::schema), batches))
+    }
+
+    /// Plans one of our own queries with parameters ($name).
+    pub(super) async fn plan_with(
+        &self,
+        sql: &str,
+        parameters: &[(&str, ScalarValue)],
+    ) -> EngineResult<DataFrame> {
+        let frame = self.plan(sql).await?;
+        frame
+            .with_param_values(parameters.to_vec())
+            .map_err(|e| EngineError::planning(&e, sql))
     }
 
     /// Puts another provider in the place of a table.

@@ -18,7 +18,7 @@ use super::desk::{Chosen, Desk, Paused, Receipt};
 use super::error::{MonitorError, MonitorResult};
 use super::pool::Pool;
 use super::token::Token;
-use crate::web::{accept, finish, names_this_machine};
+use crate::web::{accept, finish, is_from_here, names_this_machine};
 
 /// Largest body.
 const BODY: usize = 8 << 20;
@@ -410,16 +410,6 @@ fn header_text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str>
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// No origin, or the one that was asked.
-fn is_from_here(headers: &HeaderMap) -> bool {
-    if !headers.contains_key(header::ORIGIN) {
-        return true;
-    }
-    let origin = header_text(headers, &header::ORIGIN);
-    let authority = origin.and_then(|origin| origin.split_once("://"));
-    authority.map(|(_, rest)| rest) == header_text(headers, &header::HOST)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
@@ -455,20 +445,5 @@ mod tests {
         for wrong in ["n=0", "n=-1", "n=x", "n=99999999", "m=1"] {
             assert!(samples(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn pages_of_others_are_refused() {
-        let headers = |origin: &'static str| {
-            let mut map = HeaderMap::new();
-            map.insert(header::HOST, HeaderValue::from_static("127.0.0.1:80"));
-            map.insert(header::ORIGIN, HeaderValue::from_static(origin));
-            map
-        };
-        assert!(is_from_here(&headers("http://127.0.0.1:80")));
-        for other in ["null", "http://evil.example", "http://127.0.0.1:81"] {
-            assert!(!is_from_here(&headers(other)), "{other}");
-        }
-        assert!(is_from_here(&HeaderMap::new()) && !names_this_machine(&HeaderMap::new()));
     }
 }

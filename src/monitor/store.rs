@@ -12,10 +12,10 @@ use super::error::{MonitorError, MonitorResult};
 use super::totals::Totals;
 
 /// Version of these tables.
-const FORM: i64 = 1;
+pub(super) const FORM: i64 = 1;
 
 /// "fdlm", so that a file of another program is not taken for a state.
-const APPLICATION: i64 = 0x6664_6c6d;
+pub(super) const APPLICATION: i64 = 0x6664_6c6d;
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS streams (

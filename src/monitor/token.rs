@@ -56,7 +56,13 @@ impl Token {
             let (scheme, token) = text.trim().split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        bearer.is_some_and(|token| Key::of(token.as_bytes()) == self.0)
+        bearer.is_some_and(|token| self.is(token))
+    }
+
+    /// Whether the text is it.
+    #[must_use]
+    pub fn is(&self, text: &str) -> bool {
+        Key::of(text.as_bytes()) == self.0
     }
 }
 

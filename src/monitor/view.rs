@@ -17,7 +17,7 @@ fn rounded(x: f64) -> Value {
     json!((x * 1e4).round() / 1e4)
 }
 
-fn time(micros: i64) -> Value {
+pub(super) fn time(micros: i64) -> Value {
     let found = DateTime::from_timestamp_micros(micros);
     found.map_or(Value::Null, |time| {
         Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))

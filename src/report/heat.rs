@@ -239,9 +239,13 @@ fn shaded(cell: Option<Option<f64>>, width: usize, screen: &Screen) -> String {
     if !screen.colour {
         return format!(" {text}");
     }
-    // Small gaps matter: the square root spreads them.
-    let at = (gap.clamp(0.0, 1.0).sqrt() * (SHADES.len() - 1) as f64).round() as usize;
-    format!("\x1b[30;48;5;{}m {text}\x1b[0m", SHADES[at])
+    format!("\x1b[30;48;5;{}m {text}\x1b[0m", SHADES[shade(gap)])
+}
+
+/// The shade of a gap, from 0 to 6. Small gaps matter: the square root spreads them.
+#[must_use]
+pub fn shade(gap: f64) -> usize {
+    (gap.clamp(0.0, 1.0).sqrt() * (SHADES.len() - 1) as f64).round() as usize
 }
 
 /// The distinct values in the order of their first occurrence, and each cell's place among them.

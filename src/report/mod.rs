@@ -15,12 +15,12 @@ mod validation;
 pub use curation::{
     Curation, CurationError, Extent, curation_batch, curation_page, draw_curation, load_curation,
 };
-pub use heat::{Heat, HeatCell, HeatError};
+pub use heat::{Heat, HeatCell, HeatError, shade};
 pub use named::{NAMED, NamedQuery};
 pub use output::{LineWriter, OutputError, OutputFormat, write_batches};
 pub use pair::{
     Call, Limits, Pair, PairError, Profile, Run, Step, batch as pair_batch, draw as draw_pair,
-    load as load_pair,
+    explained, load as load_pair,
 };
 pub use runs::{ExportError, run_lines, write_runs};
 pub use screen::{Ink, Screen, fit, padded, safe, safe_lines, wrapped};

@@ -1,6 +1,8 @@
-//! The lake for those who never open a terminal on it: SQL over the network.
+//! The lake for those who never open a terminal on it: pages for a browser, SQL over the
+//! network.
 
+mod pages;
 mod pg;
-mod shelf;
 
+pub use pages::{PageError, PageResult, Pages, report};
 pub use pg::{Access, Limits, PgError, PgServer, Tls};

@@ -6,4 +6,4 @@ mod names;
 
 pub(crate) use accept::{accept, finish};
 pub(crate) use end::asked_to_end;
-pub(crate) use names::{is_loopback, is_of_this_machine, names_this_machine};
+pub(crate) use names::{is_from_here, is_loopback, is_of_this_machine, names_this_machine};

@@ -11,6 +11,16 @@ pub(crate) fn names_this_machine(headers: &HeaderMap) -> bool {
     host.is_some_and(|host| is_of_this_machine(&format!("http://{host}")))
 }
 
+/// No origin, or the one that was asked: a page of another site has its own.
+pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    if !headers.contains_key(header::ORIGIN) {
+        return true;
+    }
+    let authority = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));
+    authority.map(|(_, rest)| rest) == text(header::HOST)
+}
+
 /// Whether the address is one of this machine.
 pub(crate) fn is_of_this_machine(url: &str) -> bool {
     let url = Url::parse(url);
@@ -46,5 +56,20 @@ mod tests {
             assert_eq!(names_this_machine(&headers), ours, "{host}");
         }
         assert!(!names_this_machine(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn pages_of_others_are_refused() {
+        let headers = |origin: &'static str| {
+            let mut map = HeaderMap::new();
+            map.insert(header::HOST, HeaderValue::from_static("127.0.0.1:80"));
+            map.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            map
+        };
+        assert!(is_from_here(&headers("http://127.0.0.1:80")));
+        for other in ["null", "http://evil.example", "http://127.0.0.1:81"] {
+            assert!(!is_from_here(&headers(other)), "{other}");
+        }
+        assert!(is_from_here(&HeaderMap::new()));
     }
 }

@@ -28,6 +28,7 @@ mod lake;
 mod live;
 mod masking;
 mod monitor;
+mod pages;
 mod pairing;
 mod patterns;
 mod perturb;

@@ -12,6 +12,7 @@ use fidelake_core::gap::Diff;
 pub use draw::{Limits, draw};
 pub use load::{PairError, load};
 pub use rows::batch;
+pub use step::explained;
 
 /// A trajectory as it went on both arms.
 #[derive(Clone, Debug)]

@@ -110,7 +110,9 @@ fn path(canvas: &mut Canvas<'_>, diff: &PathDiff, width: usize) {
     canvas.versus(diff.kind.name(), ink, (&diff.path, width), sides);
 }
 
-fn explained(cause: &str) -> Option<&'static str> {
+/// A cause in words; none for calls that are alike.
+#[must_use]
+pub fn explained(cause: &str) -> Option<&'static str> {
     Some(match cause {
         "structural" => "structural: a root, the worlds are built differently",
         "state" => "state: a cascade, explained by an earlier divergence",

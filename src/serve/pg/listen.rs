@@ -17,10 +17,10 @@ use super::cancel::Cancels;
 use super::error::PgError;
 use super::reader::Grammar;
 use super::run::STACK;
+use super::shelf::Shelf;
 use super::talk::talk;
 use super::tls::Tls;
 use crate::engine::{Engine, EngineError, EngineResult};
-use crate::serve::shelf::Shelf;
 
 /// What one question, and all together, may cost.
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@ mod reader;
 mod run;
 mod session;
 mod setting;
+mod shelf;
 mod sized;
 mod talk;
 mod tls;

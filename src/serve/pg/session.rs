@@ -7,9 +7,9 @@ use datafusion_postgres::pgwire::error::PgWireResult;
 use tokio::sync::Mutex;
 
 use super::error::{code, of_engine, refused};
+use super::shelf::Shelf;
 use crate::engine::Engine;
 use crate::lake::At;
-use crate::serve::shelf::Shelf;
 
 /// The setting that names the lake version.
 pub(super) const LAKE_VERSION: &str = "fidelake.lake_version";
