@@ -16,3 +16,5 @@ SELECT
     abs(hash64(concat(CAST(trajectory_key AS VARCHAR), '/{seed}')) % 10) < 3 AS held_out
 FROM pattern_features
 WHERE differs <> 'nothing' AND ({where})
+-- Features and kinds are numbered as they come: another order would be another mining.
+ORDER BY trajectory_key, slot

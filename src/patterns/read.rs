@@ -39,10 +39,6 @@ pub(super) async fn calls(
         }
         read_batch(&batch, &mut all)?;
     }
-    // Partitions come in any order.
-    let keys: Vec<i64> = all.trajectories.iter().map(|t| t.key).collect();
-    all.calls
-        .sort_by_key(|call| (keys[call.trajectory as usize], call.slot));
     Ok(all)
 }
 

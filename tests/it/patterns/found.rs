@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{mined, shop};
-use crate::support::{Place, assert_said, newest, number, query};
+use crate::support::{Place, assert_said, newest, number, query, sample, text};
 
 fn by_family(report: &Value) -> BTreeMap<String, Value> {
     let patterns = report["patterns"].as_array().unwrap();
@@ -189,4 +189,22 @@ fn a_curation_bounds_the_runs_of_a_pattern() {
         (&120.into(), &50.into()),
         "{rule}"
     );
+}
+
+/// Rows come from files in any order, and files have names of chance.
+#[test]
+fn two_lakes_of_the_same_runs_have_the_same_patterns() {
+    let reports: Vec<Value> = (0..2)
+        .map(|_| {
+            let place = Place::new();
+            place.import(&[
+                text(&sample("airline_probe.jsonl")),
+                text(&sample("airline_gold.jsonl")),
+            ]);
+            place.import(&[text(&sample("files.jsonl"))]);
+            place.done(&["profile"]);
+            mined(&place, &["--min-calls", "2"]).0
+        })
+        .collect();
+    assert_eq!(reports[0], reports[1]);
 }
