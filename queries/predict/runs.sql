@@ -1,11 +1,14 @@
 -- The gaps to expect of a run of sim, from what is known of the regions of its calls;
 -- of the runs without a profile from all that is known (fold -1), of the first run of
 -- the others from what other tasks say (the fold that their task is in).
+-- One part of the trajectories at a time, from $low to $high of their keys: calls are joined
+-- with their answers, and there are as many of both as a lake has.
 -- Reads: predicted_regions (environment, api, outcome, fold, and per call the expected
 -- parts of each gap; api '' and outcome '' where nothing finer is known).
 WITH tasks AS (
     SELECT environment, trajectory_id, coalesce(min(task_id), trajectory_id) AS task, min(CASE WHEN arm = 'sim' THEN repeat END) AS first
     FROM runs
+    WHERE trajectory_key BETWEEN $low AND $high
     GROUP BY environment, trajectory_id
 ),
 wanted AS (
@@ -19,7 +22,8 @@ wanted AS (
     JOIN tasks AS t ON t.environment = r.environment AND t.trajectory_id = r.trajectory_id
     LEFT JOIN profiles_now AS p
       ON p.environment = r.environment AND p.trajectory_id = r.trajectory_id
-    WHERE r.arm = 'sim' AND (p.trajectory_id IS NULL OR r.repeat = t.first)
+    WHERE r.arm = 'sim' AND r.trajectory_key BETWEEN $low AND $high
+      AND (p.trajectory_id IS NULL OR r.repeat = t.first)
 ),
 made AS (
     SELECT c.run_id, c.turn, c.name, coalesce(o.outcome, '') AS outcome
@@ -27,7 +31,8 @@ made AS (
     LEFT JOIN observations AS o
       ON o.trajectory_key = c.trajectory_key AND o.run_id = c.run_id
      AND o.turn = c.turn AND o.index = c.index
-    WHERE c.arm = 'sim'
+     AND o.trajectory_key BETWEEN $low AND $high
+    WHERE c.arm = 'sim' AND c.trajectory_key BETWEEN $low AND $high
 ),
 expected AS (
     SELECT

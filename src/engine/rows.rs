@@ -55,6 +55,18 @@ impl Engine {
         started(self.plan(sql).await?).await
     }
 
+    /// Starts one of our own queries with parameters ($name).
+    ///
+    /// # Errors
+    /// As [`Engine::stream`].
+    pub(crate) async fn stream_with(
+        &self,
+        sql: &str,
+        parameters: &[(&str, ScalarValue)],
+    ) -> EngineResult<Rows> {
+        started(self.plan_with(sql, parameters).await?).await
+    }
+
     /// Starts one of our own queries with parameters ($name), of whose rows `skip` are passed
     /// over and at most `most` come.
     ///

@@ -19,6 +19,7 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
 use arrow::error::ArrowError;
+use datafusion::common::ScalarValue;
 
 pub use held_back::{HeldBack, Nearness, PREDICTED};
 use regions::{FOLDS, Means, PARTS, Region, Regions, Sums};
@@ -59,26 +60,15 @@ impl Predictions {
     pub const fn held_back_all(&self) -> &HeldBack {
         &self.all
     }
-}
 
-/// Predicts the gaps of every run of sim, and checks the predictions.
-///
-/// # Errors
-/// If a query fails.
-pub async fn predict(engine: &Engine) -> EngineResult<Predictions> {
-    let regions = read(engine).await?;
-    let table = table(&regions)?;
-    engine.name_rows("predicted_regions", &table.schema(), vec![table])?;
-    let mut found = Predictions::default();
-    let mut rows = engine.stream(RUNS).await?;
-    while let Some(batch) = rows.next().await? {
-        let text = |name: &str| column(&batch, name, &DataType::Utf8);
+    fn add(&mut self, batch: &RecordBatch) -> EngineResult<()> {
+        let text = |name: &str| column(batch, name, &DataType::Utf8);
         let (runs, environments) = (text("run_id")?, text("environment")?);
-        let held_back = column(&batch, "held_back", &DataType::Boolean)?;
-        let measured = PREDICTED.map(|(of_profile, _)| floats(&batch, of_profile));
+        let held_back = column(batch, "held_back", &DataType::Boolean)?;
+        let measured = PREDICTED.map(|(of_profile, _)| floats(batch, of_profile));
         let [a, b, c] = measured;
         let measured = [a?, b?, c?];
-        let expected = column_of(&batch, "expected")?;
+        let expected = column_of(batch, "expected")?;
         let expected = expected.as_struct();
         let expected = PREDICTED.map(|(_, field)| {
             expected
@@ -91,20 +81,51 @@ pub async fn predict(engine: &Engine) -> EngineResult<Predictions> {
             if held_back.as_boolean().value(row) {
                 let own = measured.each_ref().map(value);
                 let environment = environments.as_string::<i32>().value(row);
-                if !found.held_back.contains_key(environment) {
+                if !self.held_back.contains_key(environment) {
                     let name = environment.to_owned();
-                    found.held_back.insert(name, HeldBack::default());
+                    self.held_back.insert(name, HeldBack::default());
                 }
-                if let Some(check) = found.held_back.get_mut(environment) {
+                if let Some(check) = self.held_back.get_mut(environment) {
                     check.add(&gaps, &own);
                 }
-                found.all.add(&gaps, &own);
+                self.all.add(&gaps, &own);
             }
             let run = runs.as_string::<i32>().value(row);
-            found.runs.insert(run.to_owned(), gaps);
+            self.runs.insert(run.to_owned(), gaps);
+        }
+        Ok(())
+    }
+}
+
+/// Predicts the gaps of every run of sim, and checks the predictions.
+///
+/// # Errors
+/// If a query fails.
+pub async fn predict(engine: &Engine) -> EngineResult<Predictions> {
+    let regions = read(engine).await?;
+    let table = table(&regions)?;
+    engine.name_rows("predicted_regions", &table.schema(), vec![table])?;
+    let mut found = Predictions::default();
+    let calls = engine.count("SELECT count(*) FROM calls").await?;
+    for (low, high) in parts(calls) {
+        let key = |value| ScalarValue::Int64(Some(value));
+        let parameters = [("low", key(low)), ("high", key(high))];
+        let mut rows = engine.stream_with(RUNS, &parameters).await?;
+        while let Some(batch) = rows.next().await? {
+            found.add(&batch)?;
         }
     }
     Ok(found)
+}
+
+/// Calls that are joined with their answers at once, about.
+const PART: u64 = 500_000;
+
+/// Ranges of trajectory keys, which are hashes, and so lie evenly: each holds about [`PART`] calls.
+fn parts(calls: u64) -> impl Iterator<Item = (i64, i64)> {
+    let count = i128::from(calls.div_ceil(PART).max(1));
+    let edge = move |at: i128| i128::from(i64::MIN) + (at << 64) / count;
+    (0..count).map(move |at| (edge(at) as i64, (edge(at + 1) - 1) as i64))
 }
 
 async fn read(engine: &Engine) -> EngineResult<Regions> {
@@ -182,4 +203,17 @@ fn column(batch: &RecordBatch, name: &str, kind: &DataType) -> Result<ArrayRef, 
 fn floats(batch: &RecordBatch, name: &str) -> Result<Float64Array, ArrowError> {
     let column = column(batch, name, &DataType::Float64)?;
     Ok(column.as_primitive::<Float64Type>().clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_hold_every_key_once() {
+        assert_eq!(parts(0).collect::<Vec<_>>(), [(i64::MIN, i64::MAX)]);
+        let all: Vec<(i64, i64)> = parts(7 * PART).collect();
+        assert_eq!((all.len(), all[0].0, all[6].1), (7, i64::MIN, i64::MAX));
+        assert!(all.windows(2).all(|two| two[0].1 + 1 == two[1].0));
+    }
 }
