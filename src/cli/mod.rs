@@ -160,71 +160,40 @@ impl AtArgs {
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
+// Each is described where its arguments are: words here would take the place of those.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Get trajectories from files into the lake
     Import(import::ImportArgs),
-    /// Record what an agent and its MCP server say to each other
     Record(record::RecordArgs),
-    /// Compare the arms: gaps per call, profiles per trajectory
     Profile(profile::ProfileArgs),
-    /// Learn from repeats how much the arms differ from themselves
     Learn(learn::LearnArgs),
-    /// Choose which calls to run for real next, within a budget
     Plan(plan::PlanArgs),
-    /// Say how faithful each region is, from the real calls that were bought
     Estimate(estimate::EstimateArgs),
-    /// Show what a budget of real calls would tell
     SimulateBudget(simulate_budget::SimulateBudgetArgs),
-    /// Run the same calls on both arms
     Dual(dual::DualArgs),
-    /// Make a world that differs on purpose: list the ways, or apply them to recorded runs
     Perturb(perturb::PerturbArgs),
-    /// Put rare failures of the real world into simulated trajectories
     Augment(augment::AugmentArgs),
-    /// Say which perturbations bring the simulator nearest to the real world
     Randomize(randomize::RandomizeArgs),
-    /// Serve an environment from the lake, as an MCP server
     Simulate(Box<simulate::SimulateArgs>),
-    /// Find what the simulator gets wrong again and again
     Mine(mine::MineArgs),
-    /// List the patterns that were mined, show one, or say what came and went
     Patterns(patterns::PatternsArgs),
-    /// Make calls that look closer at a pattern, and the plan that runs them
     Probe(probe::ProbeArgs),
-    /// Make training shards with fidelity weights
     Curate(curate::CurateArgs),
-    /// Make a page to look at or to mail
     Report(report::ReportArgs),
-    /// Say which rule left a trajectory out of a curation, or how it was weighed
     Why(why::WhyArgs),
-    /// Write runs as files that can be imported
     Export(export::ExportArgs),
-    /// List the lake's versions
     Log(log::LogArgs),
-    /// Look for damage, or undo an unfinished write
     Repair(repair::RepairArgs),
-    /// Merge small files
     Compact(compact::CompactArgs),
-    /// Remove files that no kept version needs
     Vacuum(vacuum::VacuumArgs),
-    /// Describe the tables, or the columns of one
     Schema(schema::SchemaArgs),
-    /// Ask the lake in SQL
     Sql(sql::SqlArgs),
-    /// Describe the SQL functions that fidelake adds
     Functions(functions::FunctionsArgs),
-    /// Let others look at the lake in a browser, and ask it in SQL
     Serve(Box<serve::ServeArgs>),
-    /// Show where the arms differ, by any columns
     Slice(slice::SliceArgs),
-    /// Show a trajectory on both arms side by side
     Show(show::ShowArgs),
-    /// Use what was experienced: what led where, what worked, what mended a failure
     Graph(graph::GraphArgs),
-    /// Watch a running training, and say when it should pause
     Monitor(monitor::MonitorArgs),
-    /// Check the profiles against what happened to real agents
     Validate(validate::ValidateArgs),
 }
 

@@ -86,8 +86,22 @@ pub(crate) async fn run(
         let why = "nothing to serve: give --http ADDRESS, such as --http 127.0.0.1:8080, or --pg ADDRESS, such as --pg 127.0.0.1:5433";
         return Err(UsageError(why.into()).into());
     }
-    let pages = open_pages(&args.pages, global, printer).await?;
-    let sql = open_sql(&args.pg, global, printer)?;
+    // Both before anything is printed: whoever reads an address may take both for there.
+    let pages = open_pages(&args.pages, global).await?;
+    let sql = open_sql(&args.pg, global)?;
+    if let Some(pages) = &pages {
+        printer.data(&format!("http://{}", pages.address()))?;
+        if !pages.address().ip().is_loopback() {
+            printer.error("listening beyond this machine, without encryption: every request needs the token; put a proxy with TLS before it");
+        }
+    }
+    if let Some(sql) = &sql {
+        printer.data(&format!("postgresql://{}/lake", sql.address()))?;
+        if args.pg.pg_passwords.is_none() {
+            printer
+                .say("everybody on this machine may read: --pg-passwords FILE asks for a password");
+        }
+    }
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         asked_to_end().await;
@@ -116,11 +130,7 @@ pub(crate) async fn run(
     Ok(Status::Done)
 }
 
-async fn open_pages(
-    args: &PagesArgs,
-    global: &Global,
-    printer: &Printer,
-) -> anyhow::Result<Option<Pages>> {
+async fn open_pages(args: &PagesArgs, global: &Global) -> anyhow::Result<Option<Pages>> {
     let Some(address) = args.http else {
         return Ok(None);
     };
@@ -136,14 +146,10 @@ async fn open_pages(
         PageError::Wrong(why) => UsageError(why).into(),
         other => anyhow::Error::from(other),
     })?;
-    printer.data(&format!("http://{}", pages.address()))?;
-    if !address.ip().is_loopback() {
-        printer.error("listening beyond this machine, without encryption: every request needs the token; put a proxy with TLS before it");
-    }
     Ok(Some(pages))
 }
 
-fn open_sql(args: &PgArgs, global: &Global, printer: &Printer) -> anyhow::Result<Option<PgServer>> {
+fn open_sql(args: &PgArgs, global: &Global) -> anyhow::Result<Option<PgServer>> {
     let Some(address) = args.pg else {
         return Ok(None);
     };
@@ -156,13 +162,8 @@ fn open_sql(args: &PgArgs, global: &Global, printer: &Printer) -> anyhow::Result
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key).map_err(usage)?),
         _ => None,
     };
-    let open = access.is_none();
     let server =
         PgServer::bind(address, global.lake.clone(), access, tls, limits).map_err(usage)?;
-    printer.data(&format!("postgresql://{}/lake", server.address()))?;
-    if open {
-        printer.say("everybody on this machine may read: --pg-passwords FILE asks for a password");
-    }
     Ok(Some(server))
 }
 

@@ -20,6 +20,7 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::{LogicalPlan, Volatility};
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{Expr, SessionConfig, SessionContext};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -105,10 +106,17 @@ pub fn bare_context() -> SessionContext {
         )
         .set_bool("datafusion.sql_parser.collect_spans", true);
     let pool = Arc::new(FairSpillPool::new(MEMORY_BYTES));
-    let context = match RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc() {
-        Ok(runtime) => SessionContext::new_with_config_rt(config, runtime),
-        Err(_) => SessionContext::new_with_config(config),
-    };
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc();
+    // A scan that answers from the log alone (`SELECT environment`) says that it takes a limit,
+    // and does not: the limit stays above it.
+    let rules = PhysicalOptimizer::new().rules.into_iter();
+    let rules = rules.filter(|rule| rule.name() != "LimitPushdown");
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime.unwrap_or_default())
+        .with_default_features()
+        .with_physical_optimizer_rules(rules.collect());
+    let context = SessionContext::new_with_state(state.build());
     register_all(&context);
     context
 }

@@ -64,6 +64,11 @@ def reading():
         with c.cursor().copy("COPY (SELECT name AS \"the \"\"name\" FROM calls) TO STDOUT (FORMAT csv, HEADER)") as copy:
             lines = b"".join(bytes(part) for part in copy).decode().splitlines()
         assert lines[0] == '"the ""name"' and len(lines) == calls + 1, lines[:2]
+        # A limit holds where the log alone answers, and subqueries mean what they say.
+        assert len(c.execute("SELECT environment FROM calls LIMIT 1").fetchall()) == 1
+        assert len(c.execute("SELECT 1 FROM calls LIMIT 3 OFFSET 1").fetchall()) == 3
+        text = "SELECT t.environment, (SELECT count(*) FROM runs r WHERE r.environment = t.environment) FROM trajectories t"
+        assert all(count > 0 for _, count in c.execute(text).fetchall())
         # Several statements at once, and transactions.
         assert c.execute("BEGIN; SELECT 1; COMMIT") is not None
         with c.transaction():
@@ -115,6 +120,22 @@ def hostile():
                 assert c.execute("SELECT 1").fetchone() == (1,)
         refused(c, "INSERT INTO calls SELECT * FROM calls", "25006", "only reading")
         refused(c, "SET datafusion.execution.batch_size = 1", "42704", "cannot be set here")
+        for text in ["COPY (SELECT 1) TO '/tmp/x'", "COPY (SELECT 1) TO PROGRAM 'id'", "INSERT INTO runs VALUES (1)", "DROP TABLE calls"]:
+            refused(c, text, "25006")
+        refused(c, "PREPARE p AS SELECT 1", "0A000")
+        for value in ["'abc'", "-5", "'1 fortnight'"]:
+            refused(c, f"SET statement_timeout = {value}", "22023", "write milliseconds")
+        refused(c, "SHOW nonsense", "42704", "there is no setting nonsense")
+        assert c.execute("SHOW timezone").fetchone() == ("UTC",)
+        for options, says in [("-c datafusion.execution.batch_size=1", "no setting"), ("-c statement_timeout=abc", "milliseconds")]:
+            try:
+                connect(options=options).close()
+                raise AssertionError(f"let in with {options}")
+            except psycopg.OperationalError as error:
+                assert says in str(error), error
+        with connect(options="-c statement_timeout=2000 -c fidelake.lake_version=1") as other:
+            assert other.execute("SHOW statement_timeout").fetchone()[0] == "2000ms"
+            assert other.execute("SHOW fidelake.lake_version").fetchone()[0] == "1"
         refused(c, "SET client_encoding = 'LATIN1'", "22023", "UTF8 only")
         # Nothing of a client is another's.
         with connect() as other:
@@ -135,6 +156,9 @@ def hostile():
             "SELECT " + "-" * 1 + "(-" * 5000 + "1" + ")" * 5000,
             "SELECT * FROM " + "(SELECT * FROM " * 3000 + "calls" + ") AS x" * 3000,
             "SELECT 1" + " UNION ALL SELECT 1" * 10000,
+            "SELECT " + "ARRAY[" * 60 + "1" + "]" * 60,
+            "SELECT " + "ARRAY[" * 8 + "1 1" + "]" * 8,
+            "SELECT " + "ARRAY[(" * 30 + "1" + ")]" * 30,
             "SELECT " + "ARRAY[" * 5000 + "1" + "]" * 5000,
             "SELECT " + "CASE WHEN true THEN " * 5000 + "1" + " END" * 5000,
             "SELECT '" + "x" * (2 << 20) + "'",

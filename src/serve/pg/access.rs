@@ -23,7 +23,9 @@ use fidelake_core::json::key::Key;
 use futures::Sink;
 
 use super::error::{PgError, code, fatal, made_fatal};
-use super::handler::Connection;
+use super::handler::{CLIENT_TIMEOUT, Connection};
+use super::session::LAKE_VERSION;
+use super::setting::{options, timeout};
 use super::tls::Tls;
 
 /// Shorter passwords can be guessed.
@@ -170,6 +172,22 @@ impl Door {
         }
     }
 
+    /// What a client wants from its first question on.
+    fn apply(&self, client: &mut impl ClientInfo, text: &str) -> PgWireResult<()> {
+        for (name, value) in options(text)? {
+            if name == LAKE_VERSION {
+                self.connection.session.begin_at(&value)?;
+            } else if name == "statement_timeout" {
+                let limit = timeout(&value)?;
+                if limit > 0 {
+                    let metadata = client.metadata_mut();
+                    metadata.insert(CLIENT_TIMEOUT.to_owned(), limit.to_string());
+                }
+            }
+        }
+        Ok(())
+    }
+
     async fn open<C>(&self, client: &mut C, message: PgWireFrontendMessage) -> PgWireResult<()>
     where
         C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -181,6 +199,11 @@ impl Door {
                 code::NOT_ADMITTED,
                 "this server speaks TLS only: connect with sslmode=require or stronger",
             ));
+        }
+        if let PgWireFrontendMessage::Startup(startup) = &message
+            && let Some(options) = startup.parameters.get("options")
+        {
+            self.apply(client, options)?;
         }
         if let Some(scram) = &self.scram {
             return scram.on_startup(client, message).await;

@@ -32,7 +32,7 @@ use tokio::time::Instant;
 
 use super::cancel::Place;
 use super::copy::{Written, response};
-use super::error::{code, fatal, of_query};
+use super::error::{code, fatal, of_query, refused};
 use super::listen::House;
 use super::plan::plan;
 use super::reader::{Grammar, Kind, Read, Reader, copied, parse};
@@ -41,7 +41,7 @@ use super::session::Session;
 use super::setting;
 
 /// Where the library keeps a client's own `statement_timeout`, in milliseconds.
-const CLIENT_TIMEOUT: &str = "statement_timeout_ms";
+pub(super) const CLIENT_TIMEOUT: &str = "statement_timeout_ms";
 
 /// What one client has of the server.
 pub(super) struct Connection {
@@ -113,6 +113,11 @@ impl Connection {
         let engine = self.session.engine().await?;
         let statement = match Kind::of(statement) {
             Kind::Copy => copied(statement)?,
+            Kind::Refused(why) => return Err(refused(code::READ_ONLY, why)),
+            Kind::Missing => {
+                let why = format!("{statement}: this server has no such statements");
+                return Err(refused(code::UNSUPPORTED, why));
+            }
             _ => statement.clone(),
         };
         let means = self.means(client);
@@ -145,7 +150,7 @@ impl Connection {
                 Response::Execution(Tag::new(tag))
             })),
             Kind::Nothing(tag) => Some(Ok(Response::Execution(Tag::new(tag)))),
-            Kind::Transaction | Kind::Copy | Kind::Rows => None,
+            Kind::Transaction | Kind::Refused(_) | Kind::Missing | Kind::Copy | Kind::Rows => None,
         }
     }
 

@@ -9,6 +9,7 @@ use datafusion::logical_expr::{EmptyRelation, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser as SqlParser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use datafusion_postgres::datafusion_pg_catalog::sql::PostgresCompatibilityParser;
 use datafusion_postgres::hooks::set_show::SetShowHook;
@@ -30,6 +31,12 @@ const LONGEST: usize = 1 << 20;
 /// Most words and signs that could each be a level of a statement's tree, since trees are walked by recursion.
 const DEEPEST: usize = 10_000;
 
+/// Most round brackets in each other.
+const BRACKETS: usize = 40;
+
+/// Most others: the parser tries each level twice, so that the time for them doubles with each.
+const SQUARE: usize = 8;
+
 /// A text, its statement, and the plan of it. The shape is the library's.
 pub(super) type Read = (String, Option<(Statement, LogicalPlan)>);
 
@@ -46,6 +53,10 @@ pub(super) enum Kind {
     Nothing(&'static str),
     /// `COPY ... TO STDOUT`.
     Copy,
+    /// It would write where the server stands, or change something: whatever else is wrong with it.
+    Refused(&'static str),
+    /// `PREPARE`, `LISTEN`, cursors.
+    Missing,
     /// Rows, if it only reads.
     Rows,
 }
@@ -72,6 +83,20 @@ impl Kind {
                 target: CopyTarget::Stdout,
                 ..
             } => Self::Copy,
+            Statement::Copy { .. } => Self::Refused("COPY: only `COPY ... TO STDOUT`"),
+            Statement::Insert(_)
+            | Statement::Update { .. }
+            | Statement::Delete(_)
+            | Statement::Merge { .. }
+            | Statement::Truncate { .. }
+            | Statement::Drop { .. }
+            | Statement::CreateTable(_)
+            | Statement::CreateView { .. } => Self::Refused("only reading is allowed here"),
+            Statement::Prepare { .. }
+            | Statement::Execute { .. }
+            | Statement::LISTEN { .. }
+            | Statement::Declare { .. }
+            | Statement::Fetch { .. } => Self::Missing,
             _ => Self::Rows,
         }
     }
@@ -115,8 +140,9 @@ pub(super) fn parse(
             ),
         ));
     }
+    let wrong = |error: &dyn std::fmt::Display| refused(code::SYNTAX, error.to_string());
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
-    let tokens = tokens.map_err(|error| refused(code::SYNTAX, error.to_string()))?;
+    let tokens = tokens.map_err(|error| wrong(&error))?;
     if tokens.iter().filter(|token| nests(token)).count() > DEEPEST {
         return Err(refused(
             code::TOO_COSTLY,
@@ -125,10 +151,54 @@ pub(super) fn parse(
             ),
         ));
     }
-    let parsed = parser.parse(text);
-    let mut statements = parsed.map_err(|error| refused(code::SYNTAX, error.to_string()))?;
+    if !is_shallow(&tokens) {
+        return Err(refused(
+            code::TOO_COSTLY,
+            format!(
+                "brackets that stand in each other: at most {BRACKETS} of ( and {SQUARE} of [ or {{"
+            ),
+        ));
+    }
+    if !asks_the_catalogue(&tokens) {
+        let parsed = SqlParser::parse_sql(&PostgreSqlDialect {}, text);
+        return parsed.map_err(|error| wrong(&error));
+    }
+    let mut statements = parser.parse(text).map_err(|error| wrong(&error))?;
     statements.iter_mut().for_each(by_name);
     Ok(statements)
+}
+
+/// Whether a text asks for what PostgreSQL's catalogue holds. Only such texts are rewritten for what is
+/// not there, which takes subqueries away that a question of the lake means.
+fn asks_the_catalogue(tokens: &[Token]) -> bool {
+    const WORDS: [&str; 4] = [
+        "information_schema",
+        "current_setting",
+        "regclass",
+        "regtype",
+    ];
+    tokens.iter().any(|token| match token {
+        Token::Word(word) => {
+            let word = word.value.to_lowercase();
+            word.starts_with("pg_") || WORDS.contains(&word.as_str())
+        }
+        _ => false,
+    })
+}
+
+/// Whether brackets do not stand too deep in each other.
+fn is_shallow(tokens: &[Token]) -> bool {
+    let (mut round, mut square) = (0usize, 0usize);
+    tokens.iter().all(|token| {
+        match token {
+            Token::LParen => round += 1,
+            Token::RParen => round = round.saturating_sub(1),
+            Token::LBracket | Token::LBrace => square += 1,
+            Token::RBracket | Token::RBrace => square = square.saturating_sub(1),
+            _ => {}
+        }
+        round <= BRACKETS && square <= SQUARE
+    })
 }
 
 /// Whether a token may make a tree deeper: values and what separates them do not.
@@ -201,7 +271,9 @@ impl QueryParser for Reader {
                 plan.unwrap_or_else(|| Ok(nothing()))?
             }
             Kind::Transaction | Kind::Anew(_) | Kind::Nothing(_) => nothing(),
-            Kind::Copy | Kind::Rows => self.0.plan(client, &statement).await?,
+            Kind::Refused(_) | Kind::Missing | Kind::Copy | Kind::Rows => {
+                self.0.plan(client, &statement).await?
+            }
         };
         Ok(Some((sql.to_owned(), Some((statement, plan)))))
     }

@@ -105,6 +105,9 @@ where
     tokio::select! {
         answered = timeout_at(deadline, answered) => match answered {
             Ok(answered) => answered.map_err(|_| broke())?,
+            Err(_) if deadline < means.deadline => Err(canceled(
+                "canceling statement: it could not be planned within 10 s",
+            )),
             Err(_) => Err(late()),
         },
         _ = cancelled.changed() => Err(canceled("canceling statement due to user request")),

@@ -34,6 +34,16 @@ const ALLOWED: &[&str] = &[
     "timezone",
 ];
 
+/// What the library can show beside them.
+const SHOWN: &[&str] = &[
+    "catalogs",
+    "server_version",
+    "transaction.isolation.level",
+    "transaction_isolation",
+];
+
+const NO_SETTING: &str = "42704";
+
 /// Answers what the library does not know, and refuses what is not allowed; `None` leaves it to the library.
 pub(super) async fn own(
     session: &Session,
@@ -46,8 +56,18 @@ pub(super) async fn own(
                 .iter()
                 .map(|part| part.value.to_lowercase())
                 .collect();
-            if name.join(".") != LAKE_VERSION {
-                return None;
+            let name = name.join(".");
+            if name != LAKE_VERSION {
+                return match name.as_str() {
+                    "timezone" | "time.zone" => Some(one_value("TimeZone", "UTC")),
+                    "client_encoding" | "server_encoding" => Some(one_value(&name, "UTF8")),
+                    "standard_conforming_strings" => Some(one_value(&name, "on")),
+                    known if SHOWN.contains(&known) || ALLOWED.contains(&known) => None,
+                    _ => Some(Err(refused(
+                        NO_SETTING,
+                        format!("there is no setting {name}"),
+                    ))),
+                };
             }
             Some(match session.engine().await {
                 Ok(engine) => one_value(LAKE_VERSION, &engine.version().version.to_string()),
@@ -78,6 +98,11 @@ async fn own_set(session: &Session, set: &Set) -> Option<PgWireResult<Response>>
     if name == "client_encoding" {
         return encoding(&value);
     }
+    if name == "statement_timeout"
+        && let Err(error) = timeout(&value)
+    {
+        return Some(Err(error));
+    }
     if ALLOWED.contains(&name.as_str()) {
         return None;
     }
@@ -85,7 +110,51 @@ async fn own_set(session: &Session, set: &Set) -> Option<PgWireResult<Response>>
         "{name} cannot be set here; there are {LAKE_VERSION}, {}",
         ALLOWED.join(", ")
     );
-    Some(Err(refused("42704", why)))
+    Some(Err(refused(NO_SETTING, why)))
+}
+
+/// Milliseconds of a `statement_timeout`, 0 for none: a number with ms, s, min or nothing.
+pub(super) fn timeout(value: &str) -> PgWireResult<u64> {
+    let value = value.trim();
+    if value.eq_ignore_ascii_case("default") {
+        return Ok(0);
+    }
+    let units = [("ms", 1), ("min", 60_000), ("s", 1000), ("", 1)];
+    let found = units.iter().find_map(|(unit, size)| {
+        let number: u32 = value.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(u64::from(number) * size)
+    });
+    found.ok_or_else(|| {
+        let why =
+            format!("statement_timeout = '{value}': write milliseconds, '700ms', '5s' or '2min'");
+        refused(code::WRONG_VALUE, why)
+    })
+}
+
+/// The settings of `options` in a client's first message: `-c name=value`, `--name=value`.
+pub(super) fn options(text: &str) -> PgWireResult<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("--").or_else(|| word.strip_prefix("-c")) {
+            Some("") => words.next().unwrap_or_default(),
+            Some(setting) => setting,
+            None => word,
+        };
+        let Some((name, value)) = setting.split_once('=') else {
+            let why = format!("options: {word}: write -c name=value");
+            return Err(refused(code::WRONG_VALUE, why));
+        };
+        let name = name.to_lowercase();
+        if name != LAKE_VERSION && !ALLOWED.contains(&name.as_str()) {
+            return Err(refused(
+                NO_SETTING,
+                format!("options: there is no setting {name}"),
+            ));
+        }
+        found.push((name, value.trim_matches('\'').to_owned()));
+    }
+    Ok(found)
 }
 
 /// There is UTF-8 only.

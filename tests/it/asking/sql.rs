@@ -199,3 +199,21 @@ fn the_queries_run_on_a_lake_without_profiles() {
     assert_said!("slice_one_arm", lake.ask(&["slice", "--by", "api"]));
     assert_said!("show_one_arm_empty", lake.ask(&["show", "t"]));
 }
+
+/// `COMMAND --help` tells more than the list of commands does.
+#[test]
+fn help_is_whole() {
+    let place = crate::support::Place::new();
+    let list = place.done(&["--help"]).stdout;
+    assert!(list.contains("  sql  "), "{list}");
+    for (command, says) in [
+        ("sql", "Without a query this is a shell"),
+        ("serve", "SET fidelake.lake_version"),
+        ("simulate", "Answers are recordings"),
+        ("monitor", "A trainer asks"),
+    ] {
+        let help = place.done(&[command, "--help"]).stdout;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(says), "{command}: {help}");
+    }
+}
