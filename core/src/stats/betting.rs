@@ -205,16 +205,25 @@ mod tests {
         #[test]
         fn more_draws_and_less_confidence_are_narrower(seed in 0u64..500, rate in 0.02f64..0.9) {
             let mut chance = Chance::new(seed);
-            let values: Vec<f64> = (0..120)
-                .map(|_| f64::from(u8::from((chance.below(1000) as f64) < rate * 1000.0)))
-                .collect();
-            let width = |n: usize, alpha: f64| {
-                let (low, high) = betting_interval(&plain_steps(&values[..n], 500, n), 500.0, alpha);
-                prop_assert!((0.0..=1.0).contains(&low) && low <= high && high <= 1.0);
-                Ok(high - low)
-            };
-            prop_assert!(width(120, 0.05)? <= width(10, 0.05)? + 1e-9);
-            prop_assert!(width(120, 0.2)? <= width(120, 0.05)? + 1e-9);
+            let mut sums = [0.0; 3];
+            // The bets are sized for their alpha: on a single path less confidence can be wider.
+            for _ in 0..20 {
+                let values: Vec<f64> = (0..120)
+                    .map(|_| f64::from(u8::from((chance.below(1000) as f64) < rate * 1000.0)))
+                    .collect();
+                let width = |n: usize, alpha: f64| {
+                    let (low, high) = betting_interval(&plain_steps(&values[..n], 500, n), 500.0, alpha);
+                    prop_assert!((0.0..=1.0).contains(&low) && low <= high && high <= 1.0);
+                    Ok(high - low)
+                };
+                let few = width(10, 0.05)?;
+                let many = width(120, 0.05)?;
+                prop_assert!(many <= few + 1e-9);
+                for (sum, width) in sums.iter_mut().zip([few, many, width(120, 0.2)?]) {
+                    *sum += width;
+                }
+            }
+            prop_assert!(sums[2] <= sums[1] && sums[1] <= sums[0], "{sums:?}");
         }
     }
 }
