@@ -1,7 +1,7 @@
 //! Who may change the state: whoever has the token.
 
 use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -24,9 +24,8 @@ impl Token {
     pub fn read(path: &Path, make: bool) -> MonitorResult<Self> {
         if make && !path.exists() {
             let mut bytes = [0u8; 24];
-            std::fs::File::open("/dev/urandom")
-                .and_then(|mut chance| chance.read_exact(&mut bytes))
-                .map_err(MonitorError::io("/dev/urandom"))?;
+            getrandom::getrandom(&mut bytes)
+                .map_err(|error| MonitorError::io("no random numbers")(error.into()))?;
             let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             OpenOptions::new()
                 .create_new(true)

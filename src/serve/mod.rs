@@ -1,6 +1,7 @@
 //! The lake for those who never open a terminal on it: pages for a browser, SQL over the
 //! network.
 
+mod opened;
 mod pages;
 mod pg;
 

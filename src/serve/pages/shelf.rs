@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
+
 use super::book::Book;
 use super::error::{PageError, PageResult};
-use crate::engine::Engine;
-use crate::lake::{At, Lake, LakeVersion};
+use crate::engine::EngineResult;
+use crate::lake::{At, LakeVersion};
+use crate::serve::opened::{opened, with_lake};
 
 /// A reader waits so long for a newer version before it gets the one before.
 const MOMENT: Duration = Duration::from_millis(150);
@@ -134,27 +137,17 @@ fn same(a: &LakeVersion, b: &LakeVersion) -> bool {
     (a.version, &a.id, &a.time) == (b.version, &b.id, &b.time)
 }
 
-/// The catalog is read where waiting harms nobody.
 async fn newest(path: &Path) -> PageResult<LakeVersion> {
-    let path = path.to_owned();
-    let read = tokio::task::spawn_blocking(move || Lake::open(&path)?.newest());
-    match tokio::time::timeout(super::book::LIMIT, read).await {
-        Ok(Ok(found)) => Ok(found?),
-        Ok(Err(error)) => Err(PageError::Broken(error.to_string())),
-        Err(_) => Err(PageError::Late(super::book::LIMIT.as_secs())),
-    }
+    in_time(with_lake(path, |lake| Ok(lake.newest()?))).await
 }
 
-/// A lake's handle stays on one thread while it is opened.
 async fn open(path: &Path, at: At) -> PageResult<Book> {
-    let path = path.to_owned();
-    let runtime = tokio::runtime::Handle::current();
-    let opened = tokio::task::spawn_blocking(move || -> PageResult<Book> {
-        let lake = Lake::open(&path)?;
-        Ok(Book::new(runtime.block_on(Engine::open(&lake, &at))?))
-    });
-    match tokio::time::timeout(super::book::LIMIT, opened).await {
-        Ok(Ok(book)) => book,
+    in_time(opened(path, at)).await.map(Book::new)
+}
+
+async fn in_time<T>(work: JoinHandle<EngineResult<T>>) -> PageResult<T> {
+    match tokio::time::timeout(super::book::LIMIT, work).await {
+        Ok(Ok(found)) => Ok(found?),
         Ok(Err(error)) => Err(PageError::Broken(error.to_string())),
         Err(_) => Err(PageError::Late(super::book::LIMIT.as_secs())),
     }

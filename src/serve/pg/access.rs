@@ -23,9 +23,9 @@ use fidelake_core::json::key::Key;
 use futures::Sink;
 
 use super::error::{PgError, code, fatal, made_fatal};
-use super::handler::{CLIENT_TIMEOUT, Connection};
+use super::handler::Connection;
 use super::session::LAKE_VERSION;
-use super::setting::{options, timeout};
+use super::setting::{keep_timeout, options};
 use super::tls::Tls;
 
 /// Shorter passwords can be guessed.
@@ -113,11 +113,9 @@ impl Access {
 }
 
 fn chance<const N: usize>() -> Result<[u8; N], PgError> {
-    use std::io::Read as _;
     let mut bytes = [0; N];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(PgError::io("/dev/urandom"))?;
+    getrandom::getrandom(&mut bytes)
+        .map_err(|error| PgError::io("no random numbers")(error.into()))?;
     Ok(bytes)
 }
 
@@ -178,11 +176,7 @@ impl Door {
             if name == LAKE_VERSION {
                 self.connection.session.begin_at(&value)?;
             } else if name == "statement_timeout" {
-                let limit = timeout(&value)?;
-                if limit > 0 {
-                    let metadata = client.metadata_mut();
-                    metadata.insert(CLIENT_TIMEOUT.to_owned(), limit.to_string());
-                }
+                keep_timeout(client, &value)?;
             }
         }
         Ok(())

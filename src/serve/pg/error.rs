@@ -1,7 +1,5 @@
 //! What goes wrong, and how PostgreSQL's clients are told.
 
-use std::error::Error as _;
-
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion_postgres::pgwire::error::{ErrorInfo, PgWireError};
@@ -87,8 +85,7 @@ pub(super) fn made_fatal(error: PgWireError) -> PgWireError {
 
 /// Of planning or running a query.
 pub(super) fn of_query(error: &DataFusionError) -> PgWireError {
-    let root = error.find_root();
-    let code = match root {
+    let code = match error.find_root() {
         DataFusionError::SQL(..) => code::SYNTAX,
         DataFusionError::SchemaError(error, _) => match **error {
             SchemaError::FieldNotFound { .. } => code::NO_COLUMN,
@@ -100,13 +97,7 @@ pub(super) fn of_query(error: &DataFusionError) -> PgWireError {
         DataFusionError::ResourcesExhausted(_) => code::OUT_OF_MEMORY,
         _ => code::INTERNAL,
     };
-    let mut message = without_backtrace(&error.to_string()).to_owned();
-    if let Some(source) = root.source()
-        && message.is_empty()
-    {
-        message = source.to_string();
-    }
-    refused(code, message)
+    refused(code, without_backtrace(&error.to_string()))
 }
 
 /// Of opening a state of the lake.

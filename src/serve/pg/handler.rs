@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use arrow::datatypes::DataType;
 use async_trait::async_trait;
@@ -39,9 +38,6 @@ use super::reader::{Grammar, Kind, Read, Reader, copied, parse};
 use super::run::{Means, plan_aside, run};
 use super::session::Session;
 use super::setting;
-
-/// Where the library keeps a client's own `statement_timeout`, in milliseconds.
-pub(super) const CLIENT_TIMEOUT: &str = "statement_timeout_ms";
 
 /// What one client has of the server.
 pub(super) struct Connection {
@@ -89,10 +85,8 @@ impl Connection {
 
     /// A question of this client, asked now.
     fn means<C: ClientInfo + ?Sized>(&self, client: &C) -> Means {
-        let own = client.metadata().get(CLIENT_TIMEOUT);
-        let own = own.and_then(|text| text.parse().ok());
         let most = self.house.limits.timeout;
-        let timeout = own.map_or(most, |own| most.min(Duration::from_millis(own)));
+        let timeout = setting::own_timeout(client).map_or(most, |own| most.min(own));
         Means {
             limits: Arc::clone(&self.house.limits),
             places: Arc::clone(&self.house.places),
@@ -112,7 +106,7 @@ impl Connection {
     {
         let engine = self.session.engine().await?;
         let statement = match Kind::of(statement) {
-            Kind::Copy => copied(statement)?,
+            Kind::Copy => copied(&self.grammar().parser, statement)?,
             Kind::Refused(why) => return Err(refused(code::READ_ONLY, why)),
             Kind::Missing => {
                 let why = format!("{statement}: this server has no such statements");
@@ -138,17 +132,18 @@ impl Connection {
         }
         match Kind::of(statement) {
             Kind::Setting => {
-                if let Some(answer) = setting::own(&self.session, statement).await {
+                if let Some(answer) = setting::own(&self.session, client, statement).await {
                     return Some(answer);
                 }
                 SetShowHook
                     .handle_simple_query(statement, bare, client)
                     .await
             }
-            Kind::Anew(tag) => Some(self.session.pin("newest").await.map(|()| {
-                client.metadata_mut().remove(CLIENT_TIMEOUT);
-                Response::Execution(Tag::new(tag))
-            })),
+            Kind::Anew(tag) => {
+                let begun = self.session.pin("newest").await;
+                let begun = begun.and_then(|()| setting::keep_timeout(client, "default"));
+                Some(begun.map(|()| Response::Execution(Tag::new(tag))))
+            }
             Kind::Nothing(tag) => Some(Ok(Response::Execution(Tag::new(tag)))),
             Kind::Transaction | Kind::Refused(_) | Kind::Missing | Kind::Copy | Kind::Rows => None,
         }

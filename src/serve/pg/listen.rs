@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion_postgres::datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
-use datafusion_postgres::datafusion_pg_catalog::setup_pg_catalog;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
@@ -20,7 +18,6 @@ use super::run::STACK;
 use super::shelf::Shelf;
 use super::talk::talk;
 use super::tls::Tls;
-use crate::engine::{Engine, EngineError, EngineResult};
 
 /// What one question, and all together, may cost.
 #[derive(Clone, Debug)]
@@ -94,7 +91,7 @@ impl PgServer {
                 "{address} can be reached from other machines: give passwords (--pg-passwords FILE) and a certificate (--tls-cert FILE --tls-key FILE), or listen at 127.0.0.1"
             )));
         }
-        let shelf = Shelf::new(lake, prepare)?;
+        let shelf = Shelf::new(lake)?;
         let what = format!("cannot listen at {address}");
         let listener = std::net::TcpListener::bind(address).map_err(PgError::io(&*what))?;
         listener
@@ -163,12 +160,4 @@ async fn accept(listener: std::net::TcpListener, house: Arc<House>) -> std::io::
             drop(place);
         });
     }
-}
-
-/// Shows the catalogue that PostgreSQL's clients ask for.
-fn prepare(engine: &Engine) -> EngineResult<()> {
-    let state = engine.context().state();
-    let catalog = &state.config_options().catalog.default_catalog;
-    setup_pg_catalog(engine.context(), catalog, EmptyContextProvider)
-        .map_err(|error| EngineError::Run(error.to_string()))
 }

@@ -103,7 +103,10 @@ impl Kind {
 }
 
 /// What `COPY` copies, as a query.
-pub(super) fn copied(statement: &Statement) -> PgWireResult<Statement> {
+pub(super) fn copied(
+    parser: &PostgresCompatibilityParser,
+    statement: &Statement,
+) -> PgWireResult<Statement> {
     let Statement::Copy { source, .. } = statement else {
         return Ok(statement.clone());
     };
@@ -120,7 +123,7 @@ pub(super) fn copied(statement: &Statement) -> PgWireResult<Statement> {
                 columns.join(", ")
             };
             let text = format!("SELECT {columns} FROM {table_name}");
-            let mut parsed = parse(&PostgresCompatibilityParser::new(), &text)?;
+            let mut parsed = parse(parser, &text)?;
             Ok(parsed.swap_remove(0))
         }
     }

@@ -1,12 +1,14 @@
 //! `SET` and `SHOW`: what a client may say of itself, and the lake version that it reads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::sql::sqlparser::ast::{Expr, Set, Statement, Value};
-use datafusion_postgres::pgwire::api::Type;
+use datafusion_postgres::hooks::HookClient;
 use datafusion_postgres::pgwire::api::results::{
     DataRowEncoder, FieldFormat, FieldInfo, QueryResponse, Response, Tag,
 };
+use datafusion_postgres::pgwire::api::{ClientInfo, Type};
 use datafusion_postgres::pgwire::error::PgWireResult;
 use futures::stream;
 
@@ -47,10 +49,11 @@ const NO_SETTING: &str = "42704";
 /// Answers what the library does not know, and refuses what is not allowed; `None` leaves it to the library.
 pub(super) async fn own(
     session: &Session,
+    client: &mut dyn HookClient,
     statement: &Statement,
 ) -> Option<PgWireResult<Response>> {
     match statement {
-        Statement::Set(set) => own_set(session, set).await,
+        Statement::Set(set) => own_set(session, client, set).await,
         Statement::ShowVariable { variable } => {
             let name: Vec<String> = variable
                 .iter()
@@ -78,7 +81,11 @@ pub(super) async fn own(
     }
 }
 
-async fn own_set(session: &Session, set: &Set) -> Option<PgWireResult<Response>> {
+async fn own_set(
+    session: &Session,
+    client: &mut dyn HookClient,
+    set: &Set,
+) -> Option<PgWireResult<Response>> {
     let (name, values) = match set {
         Set::SingleAssignment {
             variable, values, ..
@@ -98,10 +105,9 @@ async fn own_set(session: &Session, set: &Set) -> Option<PgWireResult<Response>>
     if name == "client_encoding" {
         return encoding(&value);
     }
-    if name == "statement_timeout"
-        && let Err(error) = timeout(&value)
-    {
-        return Some(Err(error));
+    if name == "statement_timeout" {
+        let kept = keep_timeout(client, &value);
+        return Some(kept.map(|()| Response::Execution(Tag::new("SET"))));
     }
     if ALLOWED.contains(&name.as_str()) {
         return None;
@@ -113,8 +119,31 @@ async fn own_set(session: &Session, set: &Set) -> Option<PgWireResult<Response>>
     Some(Err(refused(NO_SETTING, why)))
 }
 
+/// Where a client's own `statement_timeout` is kept, in milliseconds; the library shows what stands there.
+const KEPT_TIMEOUT: &str = "statement_timeout_ms";
+
+/// How long a client lets its statements take, if it said so.
+pub(super) fn own_timeout(client: &(impl ClientInfo + ?Sized)) -> Option<Duration> {
+    let kept = client.metadata().get(KEPT_TIMEOUT)?;
+    kept.parse().ok().map(Duration::from_millis)
+}
+
+/// Keeps a client's `statement_timeout`; 0 and `default` are none.
+pub(super) fn keep_timeout(
+    client: &mut (impl ClientInfo + ?Sized),
+    value: &str,
+) -> PgWireResult<()> {
+    match milliseconds(value)? {
+        0 => client.metadata_mut().remove(KEPT_TIMEOUT),
+        limit => client
+            .metadata_mut()
+            .insert(KEPT_TIMEOUT.to_owned(), limit.to_string()),
+    };
+    Ok(())
+}
+
 /// Milliseconds of a `statement_timeout`, 0 for none: a number with ms, s, min or nothing.
-pub(super) fn timeout(value: &str) -> PgWireResult<u64> {
+fn milliseconds(value: &str) -> PgWireResult<u64> {
     let value = value.trim();
     if value.eq_ignore_ascii_case("default") {
         return Ok(0);

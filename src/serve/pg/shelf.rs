@@ -4,20 +4,19 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-use tokio::runtime::Handle;
+use datafusion_postgres::datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
+use datafusion_postgres::datafusion_pg_catalog::setup_pg_catalog;
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 
 use crate::engine::{Engine, EngineError, EngineResult};
 use crate::lake::{At, Lake};
-
-/// Makes an engine ready after it was opened.
-pub(super) type Prepare = fn(&Engine) -> EngineResult<()>;
+use crate::serve::opened::{opened, with_lake};
 
 /// Opened states, by lake version. The newest asked for stays open, others for as long as
 /// somebody reads them.
 pub(super) struct Shelf {
     lake: PathBuf,
-    prepare: Prepare,
     held: Mutex<Held>,
 }
 
@@ -32,11 +31,10 @@ impl Shelf {
     ///
     /// # Errors
     /// If there is none.
-    pub(super) fn new(lake: PathBuf, prepare: Prepare) -> EngineResult<Self> {
+    pub(super) fn new(lake: PathBuf) -> EngineResult<Self> {
         Lake::open(&lake)?;
         Ok(Self {
             lake,
-            prepare,
             held: Mutex::new(Held::default()),
         })
     }
@@ -49,17 +47,16 @@ impl Shelf {
         // Whoever comes at the same time waits, instead of opening the same once more.
         let mut held = self.held.lock().await;
         let wanted = at.clone();
-        let version = self.blocking(move |lake| Ok(lake.pin(&wanted)?.version().version));
-        let version = version.await?;
+        let version = with_lake(&self.lake, move |lake| {
+            Ok(lake.pin(&wanted)?.version().version)
+        });
+        let version = ended(version).await?;
         let known = held.all.get(&version).and_then(Weak::upgrade);
         let engine = match known {
             Some(engine) => engine,
             None => {
-                let handle = Handle::current();
-                let at = At::Version(version);
-                let opened = self.blocking(move |lake| handle.block_on(Engine::open(lake, &at)));
-                let engine = opened.await?;
-                (self.prepare)(&engine)?;
+                let engine = ended(opened(&self.lake, At::Version(version))).await?;
+                show_catalogue(&engine)?;
                 let engine = Arc::new(engine);
                 held.all.retain(|_, engine| engine.strong_count() > 0);
                 held.all.insert(version, Arc::downgrade(&engine));
@@ -71,15 +68,18 @@ impl Shelf {
         }
         Ok(engine)
     }
+}
 
-    /// The catalog is a file, which is read without a pause, and by one thread.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Lake) -> EngineResult<T> + Send + 'static,
-    ) -> EngineResult<T> {
-        let path = self.lake.clone();
-        tokio::task::spawn_blocking(move || work(&Lake::open(&path)?))
-            .await
-            .map_err(|_| EngineError::Run("the lake could not be opened".to_owned()))?
-    }
+/// What a thread of its own found.
+async fn ended<T>(work: JoinHandle<EngineResult<T>>) -> EngineResult<T> {
+    let done = work.await;
+    done.map_err(|_| EngineError::Run("the lake could not be opened".to_owned()))?
+}
+
+/// Shows the catalogue that PostgreSQL's clients ask for.
+fn show_catalogue(engine: &Engine) -> EngineResult<()> {
+    let state = engine.context().state();
+    let catalog = &state.config_options().catalog.default_catalog;
+    setup_pg_catalog(engine.context(), catalog, EmptyContextProvider)
+        .map_err(|error| EngineError::Run(error.to_string()))
 }
