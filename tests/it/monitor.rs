@@ -1,15 +1,15 @@
 //! `fidelake monitor`: what trainers ask, what workers send, what is never forgotten.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Ran, assert_said, sample, text};
+use crate::support::{Place, Ran, assert_said, listening, sample, text};
 
 /// A monitor that listens, and ends with its test.
 struct Monitor {
@@ -39,26 +39,7 @@ impl Monitor {
             "state.sqlite",
         ];
         args.extend(options);
-        let mut child = place
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut line).unwrap();
-        let Some(address) = line.trim().strip_prefix("http://") else {
-            let mut why = String::new();
-            child
-                .stderr
-                .take()
-                .unwrap()
-                .read_to_string(&mut why)
-                .unwrap();
-            panic!("it did not start: {line}{why}");
-        };
-        let address = address.to_owned();
+        let (child, address) = listening(&mut place.command(&args), "http://");
         let token = std::fs::read_to_string(place.path("state.sqlite.token")).unwrap();
         Self {
             child,

@@ -1,15 +1,15 @@
 //! `fidelake serve --http` and `fidelake report --out`: what a browser gets, and what it never gets.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::readers::python;
-use crate::support::{Place, Ran, assert_said, sample, skipped, text};
+use crate::support::{Place, Ran, assert_said, listening, sample, skipped, text};
 
 /// Pages that are served, until the end of their test.
 struct Served {
@@ -47,26 +47,7 @@ impl Served {
     fn start(place: &Place, options: &[&str]) -> Self {
         let mut args = vec!["serve", "--http", "127.0.0.1:0"];
         args.extend(options);
-        let mut child = place
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut line).unwrap();
-        let Some(address) = line.trim().strip_prefix("http://") else {
-            let mut why = String::new();
-            child
-                .stderr
-                .take()
-                .unwrap()
-                .read_to_string(&mut why)
-                .unwrap();
-            panic!("it did not start: {line}{why}");
-        };
-        let address = address.to_owned();
+        let (child, address) = listening(&mut place.command(&args), "http://");
         Self { child, address }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::generate;
 use crate::readers::python;
-use crate::support::{Place, Ran, assert_said, query, sample, skipped, text};
+use crate::support::{Place, Ran, assert_said, listening, query, sample, skipped, text};
 
 /// A server that ends with its test.
 struct Serving {
@@ -20,26 +20,8 @@ impl Serving {
     fn start(place: &Place, options: &[&str]) -> Self {
         let mut args = vec!["serve", "--pg", "127.0.0.1:0"];
         args.extend(options);
-        let mut child = place
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut line).unwrap();
-        let port = line
-            .trim()
-            .strip_prefix("postgresql://127.0.0.1:")
-            .and_then(|rest| rest.strip_suffix("/lake"));
-        let Some(port) = port else {
-            let mut why = String::new();
-            let mut stderr = child.stderr.take().unwrap();
-            stderr.read_to_string(&mut why).unwrap();
-            panic!("it did not start: {line}{why}");
-        };
-        let port = port.to_owned();
+        let (child, address) = listening(&mut place.command(&args), "postgresql://127.0.0.1:");
+        let port = address.strip_suffix("/lake").unwrap().to_owned();
         Self { child, port }
     }
 

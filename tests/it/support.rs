@@ -2,8 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array as _, RecordBatch};
@@ -117,6 +118,23 @@ impl Ran {
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+/// Starts a command that prints an address first, and gives what stands behind `prefix`.
+pub(crate) fn listening(command: &mut Command, prefix: &str) -> (Child, String) {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    let Some(address) = line.trim().strip_prefix(prefix) else {
+        let mut why = String::new();
+        let mut stderr = child.stderr.take().unwrap();
+        stderr.read_to_string(&mut why).unwrap();
+        panic!("it did not start: {line}{why}");
+    };
+    let address = address.to_owned();
+    (child, address)
 }
 
 /// Compares what was said with a stored text; times, processes and ids have no fixed text.

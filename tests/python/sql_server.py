@@ -123,6 +123,9 @@ def hostile():
         for text in ["COPY (SELECT 1) TO '/tmp/x'", "COPY (SELECT 1) TO PROGRAM 'id'", "INSERT INTO runs VALUES (1)", "DROP TABLE calls"]:
             refused(c, text, "25006")
         refused(c, "PREPARE p AS SELECT 1", "0A000")
+        for value, kept in [("'2 min'", "120000ms"), ("'5s'", "5000ms"), ("DEFAULT", "0")]:
+            c.execute(f"SET statement_timeout = {value}")
+            assert c.execute("SHOW statement_timeout").fetchone()[0] == kept, value
         for value in ["'abc'", "-5", "'1 fortnight'"]:
             refused(c, f"SET statement_timeout = {value}", "22023", "write milliseconds")
         refused(c, "SHOW nonsense", "42704", "there is no setting nonsense")
