@@ -1,11 +1,14 @@
 //! Exponentially weighted means with limits that grow as they fill, for slow drift.
 
+use std::f64::consts::TAU;
+
 use super::baseline::Baseline;
 use super::normal::{skewed_quantile, upper_quantile};
 
-/// Weights of the newest sample: one mean that sees a shift of a few standard deviations within
-/// ten samples, one that sees a creep of half of one.
-pub(super) const LAMBDAS: [f64; 2] = [0.1, 0.02];
+/// Weights of the newest sample: one mean that is quickest where three standard deviations come
+/// within a hundred samples, one where they come within five hundred or more
+/// (`benches/monitor_river.py`; jumps have a chart of their own).
+pub(super) const LAMBDAS: [f64; 2] = [0.05, 0.02];
 
 /// From this sample on the limits stand still: .98^512 is nothing.
 const STEADY: usize = 256;
@@ -42,6 +45,8 @@ impl Ewma {
 pub(super) struct Limits {
     sd: Vec<f64>,
     skew: Vec<f64>,
+    /// Standard deviation of a step of the mean, in its own, once it is steady.
+    step: f64,
 }
 
 impl Limits {
@@ -64,7 +69,10 @@ impl Limits {
             power *= phi;
             a = rho * a + lambda * power;
         }
-        Self { sd, skew }
+        // Cov(Z, next Z) = rho Var Z + lambda phi Cov(x, Z).
+        let again = rho + lambda * phi * shared / variance;
+        let step = (1.0 - again * again).max(0.0).sqrt();
+        Self { sd, skew, step }
     }
 
     /// The limit of the mean after `count` samples, where a normal one would stand at `z`.
@@ -72,15 +80,23 @@ impl Limits {
         let at = usize::try_from(count).unwrap_or(STEADY).clamp(1, STEADY) - 1;
         self.sd[at] * skewed_quantile(z, self.skew[at])
     }
-}
 
-/// The quantile for [`Limits::at`] at which P(the limit is passed in `samples`) is at most `rate`:
-/// the chances of the single looks are added up, and the quantile is widened for the error of the
-/// learned spread, `z / sqrt(1 - z^2 d)` with d its squared relative error (a normal tail
-/// averaged over a normal log spread).
-pub(super) fn quantile_of(baseline: &Baseline, rate: f64, samples: f64) -> f64 {
-    let z = upper_quantile(rate / samples);
-    z / (1.0 - (z * z * baseline.spread_error()).min(WORST_ERROR)).sqrt()
+    /// The quantile for [`Limits::at`] at which P(the limit is passed in `samples`) is at most `rate`.
+    ///
+    /// A mean that is above its limit was above it before, mostly: what is added up is the chance
+    /// of passing it from below, at most `q(z) step / sqrt(2 pi)` per sample with q the normal density
+    /// (Rice 1944; half the mean step up times the density there), and that of being above at first. The
+    /// quantile is widened for the error of what was learned, `z / sqrt(1 - z^2 d)` with d the squared
+    /// relative error of the deviation, that of the spread and that of phi together (a normal tail averaged
+    /// over a normal log deviation).
+    pub(super) fn quantile(&self, baseline: &Baseline, rate: f64, samples: f64) -> f64 {
+        // The density over the tail is z + 1/z, far out.
+        let alone = upper_quantile(rate / samples);
+        let from_below = (alone + 1.0 / alone) * self.step / TAU.sqrt();
+        let z = upper_quantile(rate / (1.0 + samples * from_below.min(1.0)));
+        let error = baseline.spread_error() + baseline.memory_error();
+        z / (1.0 - (z * z * error).min(WORST_ERROR)).sqrt()
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +134,18 @@ mod tests {
         // The error of a mean of 200: 3 / 200.
         let limits = Limits::of(&baseline(0.5, 0.0, 200), 0.1);
         assert!((limits.at(9999, 1.0) - (steady + 0.015).sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn quantiles_by_hand() {
+        // Without memory the next mean is 1 - lambda of this one: step sqrt(1 - .95^2) = .3122. At .002 in 1,000:
+        // z = 4.6114 for each look; (4.6114 + .2169) .3122 / 2.5066 = .6014 of them are from below.
+        let known = baseline(0.0, 0.0, usize::MAX);
+        let limits = Limits::of(&known, 0.05);
+        assert!((limits.step - 0.9025f64.mul_add(-1.0, 1.0).sqrt()).abs() < 1e-9);
+        let found = limits.quantile(&known, 0.002, 1000.0);
+        let wanted = upper_quantile(0.002 / 602.4);
+        assert!((found - wanted).abs() < 1e-3, "{found} {wanted}");
     }
 
     #[test]

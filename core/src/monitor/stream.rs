@@ -2,7 +2,7 @@
 
 use super::abrupt::{self, Abrupt};
 use super::baseline::{Baseline, Unsteady, WARM_UP};
-use super::ewma::{self, Ewma, LAMBDAS, Limits};
+use super::ewma::{Ewma, LAMBDAS, Limits};
 use super::sequence::{Batch, Sequence, batch_size};
 
 /// Samples over which rates of false alarms are stated (docs/measures.md, "Monitor").
@@ -15,7 +15,10 @@ pub const RATE_OF_ONE: f64 = 0.01;
 pub const RATE_OF_ALL: f64 = 0.05;
 
 /// How a stream's rate is shared out among its charts: jump, drift, creep, threshold.
-const SHARES: [f64; 4] = [0.5, 0.2, 0.2, 0.1];
+const SHARES: [f64; 4] = [0.5, 0.25, 0.15, 0.1];
+
+/// Weight of the newest gap in the fidelity of late.
+const OF_LATE: f64 = 0.1;
 
 /// From this part of an alarm's limit on a stream is warned of ...
 const WARN_FROM: f64 = 0.8;
@@ -70,7 +73,7 @@ impl State {
 pub enum Cause {
     /// The gap jumped up.
     Jump,
-    /// The mean of some ten samples is above its limit.
+    /// The mean of some twenty samples is above its limit.
     Drift,
     /// The mean of some fifty is.
     Creep,
@@ -146,9 +149,10 @@ impl Watch {
     fn parts(&self, rate: f64) -> [f64; 4] {
         let [jump, drift, creep, threshold] = SHARES.map(|share| share * rate);
         let mean = |at: usize, rate: f64| {
-            let z = ewma::quantile_of(&self.baseline, rate, SAMPLES);
+            let limits = &self.limits[at];
+            let z = limits.quantile(&self.baseline, rate, SAMPLES);
             let Ewma { value, count } = self.means[at];
-            value.max(0.0) / self.limits[at].at(count, z)
+            value.max(0.0) / limits.at(count, z)
         };
         let size = batch_size(self.baseline.phi);
         [
@@ -216,7 +220,7 @@ impl Stream {
         self.count += 1;
         self.sum += gap;
         self.squares += gap * gap;
-        let weight = LAMBDAS[0].max(1.0 / self.count as f64);
+        let weight = OF_LATE.max(1.0 / self.count as f64);
         self.level += weight * (gap - self.level);
         match &mut self.watch {
             Some(watch) => watch.add(gap, step, self.allowed),
