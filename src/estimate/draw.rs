@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use fidelake_core::budget::{
-    Estimator, Objective, Outlook, Request, allocate, half_width, outlooks,
+    AIM, Estimator, Objective, Outlook, Request, allocate, half_width, outlooks,
 };
 use fidelake_core::json::key::Key;
 use fidelake_core::stats::{Chance, draw_evenly};
@@ -154,7 +154,10 @@ pub async fn plan(engine: &Engine, lake: &Path, request: &PlanRequest) -> Estima
     let wish = Request {
         budget: share,
         floor: request.floor,
-        target: request.target,
+        target: request.target.map(|target| match round < request.rounds {
+            true => target * AIM,
+            false => target,
+        }),
         objective: request.objective,
     };
     let enough = request.target.is_some_and(|target| {

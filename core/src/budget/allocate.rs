@@ -5,6 +5,10 @@ use super::cell::{Estimate, Estimates, FEW};
 /// Draws that the spread of all regions is worth in that of one.
 const PRIOR_DRAWS: f64 = 4.0;
 
+/// Where more rounds follow, a round buys as if the half-width asked for were wider by this: about half of
+/// what is expected is too much, and is not given back.
+pub const AIM: f64 = 1.3;
+
 /// What is expected of a region if more is bought there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
@@ -199,7 +203,7 @@ fn floors(regions: &[Outlook], request: &Request) -> Vec<usize> {
 }
 
 /// New draws until the half-width is expected to be at most `level`.
-fn wanted(region: &Outlook, level: f64) -> usize {
+pub(super) fn wanted(region: &Outlook, level: f64) -> usize {
     let most = region.drawn + region.left;
     let (mut low, mut high) = (region.drawn, most);
     while low < high {

@@ -19,7 +19,7 @@ mod rivals;
 mod running;
 mod target;
 
-pub use allocate::{Objective, Outlook, Request, allocate, half_width, outlooks};
+pub use allocate::{AIM, Objective, Outlook, Request, allocate, half_width, outlooks};
 pub use cell::{Basis, Estimate, Estimates, Estimator, FEW, estimate, estimate_with};
 pub use fit::Slopes;
 pub use frame::{Drawn, Frame, Round};

@@ -1,12 +1,18 @@
 //! How many real calls until every region is known well enough.
 
-use super::allocate::{Objective, Request, allocate};
-use super::cell::{Estimates, Estimator};
+use super::allocate::{AIM, Objective, Outlook, Request, allocate, wanted};
+use super::cell::{Estimate, Estimator};
 use super::pool::Pool;
 use super::replay::{Buyer, Method};
 
 /// Draws per region in the pilot.
-const PILOT_DRAWS: usize = 12;
+const PILOT_DRAWS: usize = 8;
+
+/// Weight of the pilot in the estimates: near its share of all draws, which is not known yet.
+const PILOT_WEIGHT: f64 = 0.1;
+
+/// Share of what is expected to be missing that a later round buys.
+const STEP: f64 = 0.5;
 
 /// Rounds after which a campaign ends.
 const MOST_ROUNDS: usize = 60;
@@ -27,8 +33,9 @@ pub struct Reached {
 /// Buys until the interval of every region is at most `2 target` wide.
 ///
 /// `Method::Uniform` buys two in a hundred of the pool at a time, of all regions by size;
-/// `Method::Need` and `Method::Augmented` a pilot, what is then expected to be needed, and
-/// what turns out to be missing. Others are bought as `Method::Augmented`.
+/// `Method::Need` and `Method::Augmented` a pilot, most of what is then expected to be needed, and by
+/// halves what turns out to be missing: what was expected is wrong by a third either way, and what was
+/// bought too much is not given back. Others are bought as `Method::Augmented`.
 #[must_use]
 pub fn calls_to_target(pool: &Pool, method: Method, target: f64, seed: u64) -> Reached {
     let estimator = match method {
@@ -48,20 +55,22 @@ pub fn calls_to_target(pool: &Pool, method: Method, target: f64, seed: u64) -> R
                 let draws = by_share(pool, 0.02);
                 buyer.extend(&draws);
             }
-            (_, 0) => buyer.round(&blank, 0.2),
+            (_, 0) => buyer.round(&blank, PILOT_WEIGHT),
             (_, 1) => {
                 let wish = Request {
                     budget: 1e15,
                     floor: 0.0,
-                    target: Some(target),
+                    target: Some(target * AIM),
                     objective: Objective::Regions,
                 };
                 let draws = allocate(&buyer.outlooks(estimator), &wish);
-                buyer.round(&draws, 0.8);
+                buyer.round(&draws, 1.0 - PILOT_WEIGHT);
             }
             _ => {
                 let found = buyer.estimate(estimator);
-                let draws: Vec<usize> = missing(&found, target);
+                let looks = buyer.outlooks(estimator);
+                let regions = found.regions.iter().zip(&looks);
+                let draws: Vec<usize> = regions.map(|(r, look)| missing(r, look, target)).collect();
                 buyer.extend(&draws);
             }
         }
@@ -93,20 +102,13 @@ fn by_share(pool: &Pool, share: f64) -> Vec<usize> {
     pool.frame.regions.iter().map(part).collect()
 }
 
-/// What the widths so far say is missing: width falls with the root of the draws.
-fn missing(found: &Estimates, target: f64) -> Vec<usize> {
-    let of = |region: &super::cell::Estimate| {
-        let width = region.half_width().unwrap_or(0.5);
-        if width <= target {
-            return 0;
-        }
-        let n = region.drawn as f64;
-        let open = 1.0 - n / region.pool as f64;
-        let ratio = (width / target).powi(2);
-        // n0 / (1 + n0 / N) with n0 = n ratio / open.
-        let wanted = n / open.max(1e-6) * ratio;
-        let wanted = wanted / (1.0 + wanted / region.pool as f64);
-        ((wanted - n).ceil() as usize).max(1)
-    };
-    found.regions.iter().map(of).collect()
+/// What a region is bought that is still too wide: a part of what its outlook says, and a tenth of what
+/// it has at least, so that an outlook that is wrong does not take for ever.
+fn missing(found: &Estimate, outlook: &Outlook, target: f64) -> usize {
+    if found.half_width().is_some_and(|width| width <= target) {
+        return 0;
+    }
+    let expected = wanted(outlook, target) as f64 * STEP;
+    let least = found.drawn.div_ceil(10).max(1);
+    (expected.ceil() as usize).max(least).min(outlook.left)
 }
