@@ -24,7 +24,7 @@ use super::{rules, touch};
 use crate::lake::{Lake, LakeError, LakeVersion};
 
 /// Changes when the same runs give other numbers.
-const ENGINE: &str = "p3";
+const ENGINE: &str = "p4";
 
 const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
 const PENDING: &str = include_str!("../../queries/profile/pending.sql");

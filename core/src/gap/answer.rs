@@ -40,6 +40,9 @@ impl From<StructuredRule> for Form {
 pub struct Answer<'a> {
     /// Canonical JSON of the value, or the plain text.
     pub text: &'a str,
+    /// The text as it was given, if `text` is another; empty: not known. Where one of two answers was cut, what
+    /// was given is compared: a canonical form has its keys in another order.
+    pub raw: &'a str,
     /// How the value was found.
     pub form: Form,
     /// The environment or the recorder cut the text.
@@ -52,6 +55,7 @@ impl<'a> Answer<'a> {
     pub const fn plain(text: &'a str) -> Self {
         Self {
             text,
+            raw: "",
             form: Form::Text,
             truncated: false,
         }
@@ -62,6 +66,7 @@ impl<'a> Answer<'a> {
     pub const fn json(canonical: &'a str) -> Self {
         Self {
             text: canonical,
+            raw: "",
             form: Form::Json,
             truncated: false,
         }
@@ -73,6 +78,7 @@ impl<'a> Answer<'a> {
         match structured {
             Some(found) => Self {
                 text: &found.canonical,
+                raw,
                 form: found.rule.into(),
                 truncated: false,
             },

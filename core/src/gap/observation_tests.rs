@@ -136,6 +136,32 @@ fn cut_texts_are_compared_as_far_as_they_go() {
 }
 
 #[test]
+fn a_cut_value_is_compared_as_it_was_given() {
+    let given = r#"{"zeta": "alpha beta", "id": 7, "a": [1, 2, 3]}"#;
+    let (whole, _) = canonical(Doc::parse(given).unwrap().root());
+    let known = Answer {
+        raw: given,
+        ..Answer::json(&whole)
+    };
+    for (cut, in_place, as_words) in [
+        // A true prefix, whatever the keys' order is in the canonical form.
+        (&given[..24], 0.0, 0.0),
+        // One word of four is another: bags {zeta alfa beta id} and {zeta alpha beta id}.
+        (r#"{"zeta": "alfa beta", "id": 7"#, 0.4, 0.25),
+        // The same words in other places, which only what was given tells: {.. id 1 2} and {.. id 7 a}.
+        (r#"{"zeta": "alpha beta", "id": [1, 2, 3"#, 0.5, 0.0),
+    ] {
+        let cut = Answer::plain(cut).cut();
+        let g = observation(cut, known);
+        assert!(close(g.gap, in_place) && g.truncated, "{cut:?} {g:?}");
+        assert_eq!(observation(known, cut).gap, g.gap);
+        let g = observation(cut, Answer::json(&whole));
+        assert!(close(g.gap, as_words), "{cut:?} {g:?}");
+        assert_eq!(observation(Answer::json(&whole), cut).gap, g.gap);
+    }
+}
+
+#[test]
 fn what_is_not_canonical_is_made_so() {
     let g = gap(r#"{"b": 1, "a": 2.0}"#, r#"{"a":2,"b":1}"#);
     assert_eq!((g.gap, g.shared, g.union), (0.0, 2, 2));
@@ -308,8 +334,8 @@ proptest! {
     fn laws_hold(a in json(), b in json(), fa in form(), fb in form()) {
         let read = |text: &str| canonical(Doc::parse(text).unwrap().root()).0;
         let (a, b) = (read(&a), read(&b));
-        let left = Answer { text: &a, form: fa, truncated: false };
-        let right = Answer { text: &b, form: fb, truncated: false };
+        let left = Answer { text: &a, raw: "", form: fa, truncated: false };
+        let right = Answer { text: &b, raw: "", form: fb, truncated: false };
         check(None, left, right)?;
         check(None, left.cut(), right)?;
         check(None, left, left)?;

@@ -148,7 +148,7 @@ impl<S: Sink, G: Guide> Pair<'_, S, G> {
     /// A bare text against a value.
     fn mixed(&mut self, left: Answer<'_>, right: Answer<'_>) -> Tally {
         if left.truncated || right.truncated {
-            return self.texts(left, right);
+            return self.cut(left, right);
         }
         let is_string = |a: Answer<'_>| a.form == Form::Text || a.text.starts_with('"');
         if is_string(left) && is_string(right) {
@@ -192,6 +192,27 @@ impl<S: Sink, G: Guide> Pair<'_, S, G> {
         tally
     }
 
+    /// A text against a value, one of which was cut: as they were given, if that is known of the value; else by
+    /// the words of what was cut, since the order of the value's keys is not that of the text.
+    fn cut(&mut self, left: Answer<'_>, right: Answer<'_>) -> Tally {
+        let given = |a: Answer<'_>| a.form == Form::Text || !a.raw.is_empty();
+        if given(left) && given(right) {
+            return self.texts(as_given(left), as_given(right));
+        }
+        let shorter_is_left = match (left.truncated, right.truncated) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => (left.text.len(), left.text) <= (right.text.len(), right.text),
+        };
+        let (cut, other) = match shorter_is_left {
+            true => (left.text, right.text),
+            false => (right.text, left.text),
+        };
+        let loss = 1.0 - tokens::contained(cut, other, self.context.bags);
+        let loss = (loss > 0.0).then_some(Loss::of(DiffKind::Value, loss));
+        self.one_path(left.text, right.text, loss)
+    }
+
     fn one_path(&mut self, a: &str, b: &str, loss: Option<Loss>) -> Tally {
         let mut tally = Tally::default();
         let mass = a.len().max(b.len()).max(1);
@@ -201,6 +222,18 @@ impl<S: Sink, G: Guide> Pair<'_, S, G> {
             self.sink.lost(loss, Some(a), Some(b));
         }
         tally
+    }
+}
+
+/// The text of an answer as it was given.
+fn as_given(answer: Answer<'_>) -> Answer<'_> {
+    match answer.form {
+        Form::Text => answer,
+        _ => Answer {
+            text: answer.raw,
+            form: Form::Text,
+            ..answer
+        },
     }
 }
 

@@ -57,6 +57,18 @@ pub(super) fn similarity(left: &str, right: &str, limit: usize, bags: &mut Bags)
     }
 }
 
+/// Share of the tokens of a cut text that stand anywhere in another, `sum min(count) / sum count`; its last
+/// token may be half of one and does not count. 1 if it has no other.
+pub(super) fn contained(cut: &str, other: &str, bags: &mut Bags) -> f64 {
+    let known = count(cut).saturating_sub(1).min(MAX_TOKENS);
+    bag(cut, known, &mut bags.left);
+    bag(other, MAX_TOKENS, &mut bags.right);
+    match known {
+        0 => 1.0,
+        _ => overlap(&bags.left, &bags.right).0 as f64 / known as f64,
+    }
+}
+
 /// How many bytes two byte strings share at the start.
 pub(super) fn common_prefix(left: &[u8], right: &[u8]) -> usize {
     let len = left.len().min(right.len());

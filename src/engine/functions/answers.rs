@@ -54,12 +54,14 @@ pub(crate) fn stored<'a>(
             let python = rule.is_some_and(|rule| rule.ends_with("python_repr"));
             Answer {
                 text,
+                raw: content.unwrap_or_default(),
                 form: if python { Form::PythonRepr } else { Form::Json },
                 truncated,
             }
         }
         None => Answer {
             text: content.unwrap_or_default(),
+            raw: "",
             form: Form::Text,
             truncated,
         },

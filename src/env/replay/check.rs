@@ -107,7 +107,7 @@ fn gap(real: &Stored, found: &Stored) -> f64 {
     let answer = |text, form| Value {
         text,
         form,
-        truncated: false,
+        ..Value::default()
     };
     Comparer::default()
         .observe(answer(&a.0, form(&a.1)), answer(&b.0, form(&b.1)))

@@ -118,7 +118,7 @@ fn gap(real: &Stored, answer: &Answer) -> f64 {
     let value = |text, form| Value {
         text,
         form,
-        truncated: false,
+        ..Value::default()
     };
     Comparer::default()
         .observe(value(&a, form(&a)), value(&b, form(&b)))
