@@ -8,6 +8,7 @@ mod access;
 mod cancel;
 mod copy;
 mod error;
+mod grown;
 mod handler;
 mod listen;
 mod plan;

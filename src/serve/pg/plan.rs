@@ -50,6 +50,9 @@ pub(super) fn refuse_products(plan: &Arc<dyn ExecutionPlan>, most: u64) -> PgWir
     Ok(())
 }
 
+/// Members that a list is taken to have where nobody knows.
+const MEMBERS: u64 = 1_000;
+
 /// Rows that a node gives, as far as it is known.
 fn rows(node: &Arc<dyn ExecutionPlan>, sizes: &StatisticsContext) -> u64 {
     let known = sizes
@@ -68,6 +71,8 @@ fn rows(node: &Arc<dyn ExecutionPlan>, sizes: &StatisticsContext) -> u64 {
         "StreamingTableExec" => 1_000,
         // Series and the like are made while they are read.
         "LazyMemoryExec" => 1_000_000_000,
+        // A list has as many members as it has.
+        "UnnestExec" => of_children.fold(MEMBERS, u64::saturating_mul),
         _ => of_children.max().unwrap_or(1_000_000),
     }
 }

@@ -9,6 +9,7 @@ use datafusion_postgres::datafusion_pg_catalog::setup_pg_catalog;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use super::grown;
 use crate::engine::{Engine, EngineError, EngineResult};
 use crate::lake::{At, Lake};
 use crate::serve::opened::{opened, with_lake};
@@ -57,6 +58,7 @@ impl Shelf {
             None => {
                 let engine = ended(opened(&self.lake, At::Version(version))).await?;
                 show_catalogue(&engine)?;
+                grown::bound(engine.context());
                 let engine = Arc::new(engine);
                 held.all.retain(|_, engine| engine.strong_count() > 0);
                 held.all.insert(version, Arc::downgrade(&engine));
