@@ -6,6 +6,7 @@
 //! verdicts that the curve is to predict.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use fidelake_core::gap::{CALIBRATION_BROKEN, CALIBRATION_PAIRS, Gate, fidelity_low};
 use fidelake_core::json::key::Key;
@@ -57,14 +58,14 @@ pub(super) async fn calibrate(
     regions: &Regions,
     part: &GatePart,
 ) -> CurateResult<Result<Calibration, String>> {
-    let mut known: HashMap<(String, String), (String, f64)> = HashMap::new();
+    let mut known: HashMap<(String, Arc<str>), (Arc<str>, f64)> = HashMap::new();
     // Profiled runs only: what little they lack takes the mean of their environment.
     let unpredicted = Predicted::default();
     let mut of_environment = Known::new(regions, &unpredicted);
     for run in profiled(engine).await? {
         let expected = of_environment.expected(&run);
         if let Some(Judged { f, se, .. }) = judge(&run, expected.as_ref(), part) {
-            let key = (run.environment.to_string(), run.trajectory_id.clone());
+            let key = (run.environment.to_string(), run.trajectory_id);
             known.insert(key, (run.task, fidelity_low(f, se, part.kappa)));
         }
     }
@@ -77,7 +78,7 @@ pub(super) async fn calibrate(
         );
         let (sim, real) = (floats(&batch, "sim")?, floats(&batch, "real")?);
         for row in 0..batch.num_rows() {
-            let key = (environment.value(row).to_owned(), id.value(row).to_owned());
+            let key = (environment.value(row).to_owned(), id.value(row).into());
             if let Some((task, low)) = known.get(&key).filter(|_| sim.value(row) > 0.5) {
                 pairs.push((fold(&key.0, task), *low, real.value(row) > 0.5));
             }

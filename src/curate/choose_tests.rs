@@ -22,7 +22,7 @@ fn run(id: &str, group: &str) -> Candidate {
 }
 
 fn ids(candidates: &[Candidate]) -> Vec<&str> {
-    candidates.iter().map(|run| run.run_id.as_str()).collect()
+    candidates.iter().map(|run| &*run.run_id).collect()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn quotas_bound_every_value() {
         (0..20)
             .map(|at| {
                 let mut run = run(&format!("t{at}"), &format!("g{}", at / 2));
-                run.quotas = vec![Some(Arc::from(["a", "b"][at / 10]))];
+                run.quotas = Box::new([Some(Arc::from(["a", "b"][at / 10]))]);
                 run
             })
             .collect()

@@ -111,6 +111,8 @@ pub(super) async fn decide(
     let known = &mut Known::new(&regions, &predicted);
     let repair = repair(engine, recipe, &part, known, &mut candidates).await?;
     let candidates = believe(recipe, &part, known, candidates, &mut counts, ledger)?;
+    let checks = predicted.checks();
+    drop(predicted);
     let mut candidates = choose(engine, recipe, candidates, ledger).await?;
     let tasks = Tasks::read(engine, recipe).await?;
     for run in &mut candidates {
@@ -119,7 +121,7 @@ pub(super) async fn decide(
     let gates = gate(recipe, &candidates, calibration);
     counts.rules = ledger.rules.clone();
     let mut weighed = weigh(recipe, &part, candidates, counts, &regions, gates, &excess)?;
-    weighed.predictions = predicted.checks();
+    weighed.predictions = checks;
     Ok(Decided {
         judge,
         excess,

@@ -81,7 +81,7 @@ impl Tasks {
 
     /// What is known of the task of a run.
     pub(super) fn of(&self, run: &Candidate, k: u64, mix_policies: bool) -> TaskFigures {
-        let key = (run.environment.to_string(), run.task.clone());
+        let key = (run.environment.to_string(), run.task.to_string());
         let rate = self.rates.get(&key).and_then(|[real, own]| {
             let (n, c) = if real.0 > 0 { *real } else { *own };
             (n > 0).then(|| smoothed_pass_rate(n, c))
@@ -89,7 +89,7 @@ impl Tasks {
         let policy = run.policy.as_deref().filter(|_| !mix_policies);
         let own = (key.0, key.1, policy.map(str::to_owned));
         let (n, c) = self.trials.get(&own).copied().unwrap_or_default();
-        let trajectory = (own.0, run.trajectory_id.clone());
+        let trajectory = (own.0, run.trajectory_id.to_string());
         TaskFigures {
             pass_rate: rate,
             pass_at_k: pass_at_k(n, c, k),

@@ -146,7 +146,7 @@ pub(super) fn gate(
     let (mut own, mut predicted) = (Vec::new(), Vec::new());
     for run in runs {
         let Some(judged) = run.judged else { continue };
-        if !seen.insert((&run.environment, run.trajectory_id.as_str())) {
+        if !seen.insert((&*run.environment, &*run.trajectory_id)) {
             continue;
         }
         match judged.source {

@@ -72,10 +72,10 @@ impl Ledger {
 
     /// A rule left a run out; `why` is asked only if somebody wants to know.
     pub(super) fn left_out(&mut self, run: &Candidate, rule: &str, why: impl FnOnce() -> String) {
-        if self.watched.as_deref() == Some(run.trajectory_id.as_str()) {
+        if self.watched.as_deref() == Some(&*run.trajectory_id) {
             self.left_out.push(LeftOut {
                 environment: run.environment.to_string(),
-                run_id: run.run_id.clone(),
+                run_id: run.run_id.to_string(),
                 repeat: run.repeat,
                 rule: rule.to_owned(),
                 why: why(),
@@ -86,20 +86,24 @@ impl Ledger {
     /// Keeps the candidates that a rule keeps, in their order.
     pub(super) fn keep(
         &mut self,
-        candidates: Vec<Candidate>,
+        mut candidates: Vec<Candidate>,
         rule: &str,
         note: impl Into<String>,
         dropped: &dyn Fn(usize) -> Option<String>,
     ) -> Vec<Candidate> {
         let before = candidates.len() as u64;
-        let mut kept = Vec::with_capacity(candidates.len());
-        for (at, run) in candidates.into_iter().enumerate() {
-            match dropped(at) {
-                None => kept.push(run),
-                Some(why) => self.left_out(&run, rule, || why),
+        // In place: there may be a million.
+        let mut at = 0;
+        candidates.retain(|run| {
+            let why = dropped(at);
+            at += 1;
+            let kept = why.is_none();
+            if let Some(why) = why {
+                self.left_out(run, rule, || why);
             }
-        }
-        self.rule(rule, before, kept.len() as u64, note);
-        kept
+            kept
+        });
+        self.rule(rule, before, candidates.len() as u64, note);
+        candidates
     }
 }

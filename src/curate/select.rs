@@ -57,24 +57,25 @@ pub(super) struct Counts {
     pub(super) rules: Vec<RuleCount>,
 }
 
-/// A run that may become a row.
+/// A run that may become a row. A million of them stand in memory at once: what several
+/// share they share, and what few have stands apart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidate {
-    pub(super) run_id: String,
+    pub(super) run_id: Box<str>,
     pub(super) environment: Arc<str>,
-    pub(super) trajectory_id: String,
+    pub(super) trajectory_id: Arc<str>,
     pub(super) trajectory_key: i64,
     pub(super) repeat: i32,
     pub(super) policy: Option<Arc<str>>,
-    pub(super) task_id: Option<String>,
-    pub(super) group: String,
+    pub(super) task_id: Option<Arc<str>>,
+    pub(super) group: Arc<str>,
     /// Its task: the id, else a hash of the text, else the trajectory.
-    pub(super) task: String,
+    pub(super) task: Arc<str>,
     pub(super) reward: f64,
     pub(super) license: Option<Arc<str>>,
     /// Its value for every quota by a column.
-    pub(super) quotas: Vec<Option<Arc<str>>>,
-    pub(super) profile: Option<Profile>,
+    pub(super) quotas: Box<[Option<Arc<str>>]>,
+    pub(super) profile: Option<Box<Profile>>,
     /// Set where its answers are replaced by those of the real world.
     pub(super) repair: Option<Box<Repair>>,
     /// How far it can be believed; set when the rules of its source are through.
@@ -173,7 +174,8 @@ pub(super) async fn select(
             ),
         }));
     }
-    candidates.sort_by(|a, b| order(a).cmp(&order(b)));
+    // No two have the same place, and a stable sort would take half as much memory again.
+    candidates.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
     Ok(Selection {
         judge: told.judge,
         counts,
@@ -372,26 +374,34 @@ async fn candidates(
                 ));
             }
             let given_reward = given;
-            let task_id = text(&task, row);
-            let given = text(&group, row).filter(|_| recipe.groups.by == GroupBy::GroupId);
-            let trajectory_id = trajectory.value(row).to_owned();
+            let trajectory_id: Arc<str> = trajectory.value(row).into();
+            let mut share_or_own = |text: &str| match text == &*trajectory_id {
+                true => Arc::clone(&trajectory_id),
+                false => share(text),
+            };
+            let task_id = task.is_valid(row).then(|| share_or_own(task.value(row)));
+            let by_id = recipe.groups.by == GroupBy::GroupId;
+            let given = (by_id && group.is_valid(row)).then(|| share_or_own(group.value(row)));
+            let task = share_or_own(task_key.value(row));
             counts.group_id_missing += u64::from(group.is_null(row) && why.is_none());
             let group = given
                 .or_else(|| task_id.clone())
-                .unwrap_or_else(|| trajectory_id.clone());
+                .unwrap_or_else(|| Arc::clone(&trajectory_id));
             let value = |array: &CurateResult<arrow::array::Float64Array>| {
                 array.as_ref().ok().and_then(|array| float(array, row))
             };
-            let profile = text(&source, row).map(|source| Profile {
-                source: share(&source),
-                gaps: gaps.each_ref().map(value),
-                fidelity: fidelity.each_ref().map(value),
-                mean: float(&mean, row),
-                se: float(&se, row),
-                pairs: float(&pairs, row).unwrap_or(1.0),
+            let profile = text(&source, row).map(|source| {
+                Box::new(Profile {
+                    source: share(&source),
+                    gaps: gaps.each_ref().map(value),
+                    fidelity: fidelity.each_ref().map(value),
+                    mean: float(&mean, row),
+                    se: float(&se, row),
+                    pairs: float(&pairs, row).unwrap_or(1.0),
+                })
             });
             let run = Candidate {
-                run_id: run_id.value(row).to_owned(),
+                run_id: run_id.value(row).into(),
                 environment: share(environment.value(row)),
                 trajectory_id,
                 trajectory_key: key.value(row),
@@ -399,7 +409,7 @@ async fn candidates(
                 policy: text(&policy, row).map(|policy| share(&policy)),
                 task_id,
                 group,
-                task: task_key.value(row).to_owned(),
+                task,
                 reward: given_reward,
                 license: text(&license, row).map(|name| share(&name)),
                 quotas: quotas
@@ -480,9 +490,9 @@ pub(super) async fn profiled(engine: &Engine) -> CurateResult<Vec<Candidate>> {
             }
             found.push(Candidate {
                 environment: environment.value(row).into(),
-                trajectory_id: id.value(row).to_owned(),
-                task: task.value(row).to_owned(),
-                profile: Some(profile),
+                trajectory_id: id.value(row).into(),
+                task: task.value(row).into(),
+                profile: Some(Box::new(profile)),
                 ..Candidate::default()
             });
         }

@@ -23,6 +23,9 @@ use super::split::Split;
 /// Rewards above it, beside others up to 1 in one group, speak of two scales.
 const LARGE_REWARD: f64 = 10.0;
 
+/// Memory of candidates is given back when so many more became rows.
+const GIVE_BACK: usize = 65_536;
+
 /// A row of the shards, without its payload.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -132,15 +135,19 @@ pub(super) fn believe(
 pub(super) fn weigh(
     recipe: &Recipe,
     part: &GatePart,
-    candidates: Vec<Candidate>,
+    mut candidates: Vec<Candidate>,
     mut counts: Counts,
     regions: &Regions,
     gates: Gates,
     excess: &BTreeMap<String, Excess>,
 ) -> CurateResult<Weighed> {
     let real = recipe.source.arm == Arm::Real;
-    let mut rows = Vec::with_capacity(candidates.len());
-    for run in candidates {
+    let mut rows = Vec::new();
+    // From the end, so that what became rows is given back on the way.
+    while let Some(run) = candidates.pop() {
+        if candidates.len().is_multiple_of(GIVE_BACK) {
+            candidates.shrink_to_fit();
+        }
         let judged = run.judged;
         let low = judged.map(|j| fidelity_low(j.f, j.se, part.kappa));
         let gate = gates.of(&run);
@@ -182,6 +189,7 @@ pub(super) fn weigh(
             run,
         });
     }
+    rows.reverse();
     if rows.is_empty() {
         return Err(CurateError::Empty(
             "the rules of the recipe left out every run".into(),
@@ -192,8 +200,8 @@ pub(super) fn weigh(
         .difficulty
         .joint
         .then(|| join(recipe, &mut rows));
-    // A stable sort: within a part the order is that of the candidates.
-    rows.sort_by_key(|row| row.split);
+    // Stable: within a part the order is that of the candidates. Only the keys are copied.
+    rows.sort_by_cached_key(|row| row.split);
     let weight_scale = group(recipe, &mut rows, &mut counts);
     counts.rows = rows.len() as u64;
     for row in &rows {
@@ -229,7 +237,7 @@ pub(super) fn weigh(
 /// w = v g c_b, divided by the largest c_b above 1.
 fn join(recipe: &Recipe, rows: &mut [Row]) -> JointFigures {
     let part = recipe.rules.difficulty;
-    let mut ids: HashMap<(std::sync::Arc<str>, String), u32> = HashMap::new();
+    let mut ids: HashMap<(Arc<str>, Arc<str>), u32> = HashMap::new();
     let mut places = Vec::new();
     let mut members = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -239,7 +247,7 @@ fn join(recipe: &Recipe, rows: &mut [Row]) -> JointFigures {
         let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
         let id = (
             Arc::clone(&row.run.environment),
-            row.run.trajectory_id.clone(),
+            Arc::clone(&row.run.trajectory_id),
         );
         places.push(at);
         members.push(Member {

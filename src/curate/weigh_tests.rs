@@ -40,19 +40,21 @@ fn candidate(
     gaps: Option<PerFactor<Option<f64>>>,
 ) -> Candidate {
     Candidate {
-        run_id: format!("{trajectory}/{repeat}"),
+        run_id: format!("{trajectory}/{repeat}").into(),
         environment: environment.into(),
         trajectory_id: trajectory.into(),
         repeat,
         group: "g".into(),
         reward,
-        profile: gaps.map(|gaps| Profile {
-            source: Arc::from("measured"),
-            gaps,
-            fidelity: [None; 4],
-            mean: Some(0.7),
-            se: Some(0.02),
-            pairs: 1.0,
+        profile: gaps.map(|gaps| {
+            Box::new(Profile {
+                source: Arc::from("measured"),
+                gaps,
+                fidelity: [None; 4],
+                mean: Some(0.7),
+                se: Some(0.02),
+                pairs: 1.0,
+            })
         }),
         ..Candidate::default()
     }

@@ -87,7 +87,7 @@ pub async fn why(asked: &Asked) -> CurateResult<Why> {
             .weighed
             .rows
             .iter()
-            .find(|row| row.run.run_id == fate.run_id);
+            .find(|row| *row.run.run_id == *fate.run_id);
         let out = ledger.left_out.iter().find(|out| out.run_id == fate.run_id);
         if let Some(row) = row {
             explain_row(fate, row, &question, &decided);

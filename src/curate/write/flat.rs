@@ -96,7 +96,7 @@ pub(super) const SOURCE: Column = column(
 
 /// Fidelity of one dimension.
 fn dimension(item: &Item, at: usize) -> Cell<'_> {
-    let profile = item.row().run.profile.as_ref();
+    let profile = item.row().run.profile.as_deref();
     Cell::number(profile.and_then(|p| p.fidelity.get(at).copied().flatten()))
 }
 

@@ -9,7 +9,7 @@
 mod held_back;
 mod regions;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -24,6 +24,8 @@ use datafusion::common::ScalarValue;
 pub use held_back::{HeldBack, Nearness, PREDICTED};
 use regions::{FOLDS, Means, PARTS, Region, Regions, Sums};
 
+use fidelake_core::json::key::Key;
+
 use super::error::EngineResult;
 use super::session::Engine;
 
@@ -36,7 +38,8 @@ pub type ExpectedGaps = [Option<f64>; PREDICTED.len()];
 /// Predictions for the runs of sim in a lake.
 #[derive(Clone, Debug, Default)]
 pub struct Predictions {
-    runs: HashMap<String, ExpectedGaps>,
+    /// Sorted by the hash of the run's id.
+    runs: Vec<(u128, ExpectedGaps)>,
     held_back: BTreeMap<String, HeldBack>,
     all: HeldBack,
 }
@@ -46,7 +49,9 @@ impl Predictions {
     /// and it is not the first run of it, or nothing is known of its environment.
     #[must_use]
     pub fn of(&self, run_id: &str) -> Option<&ExpectedGaps> {
-        self.runs.get(run_id)
+        let key = key(run_id);
+        let at = self.runs.binary_search_by_key(&key, |run| run.0).ok()?;
+        self.runs.get(at).map(|run| &run.1)
     }
 
     /// How good the predictions were for measured trajectories, by environment.
@@ -91,7 +96,7 @@ impl Predictions {
                 self.all.add(&gaps, &own);
             }
             let run = runs.as_string::<i32>().value(row);
-            self.runs.insert(run.to_owned(), gaps);
+            self.runs.push((key(run), gaps));
         }
         Ok(())
     }
@@ -115,7 +120,12 @@ pub async fn predict(engine: &Engine) -> EngineResult<Predictions> {
             found.add(&batch)?;
         }
     }
+    found.runs.sort_unstable_by_key(|run| run.0);
     Ok(found)
+}
+
+fn key(run_id: &str) -> u128 {
+    Key::of(run_id.as_bytes()).bits()
 }
 
 /// Calls that are joined with their answers at once, about.
