@@ -2,7 +2,8 @@
 --
 -- Low: f below .7, f being the product of what the profile knows. Before: every row counts
 -- alike, as with a filter by reward only. Broken: right on sim, and the real world, where
--- it judged the same actions, says no. Trajectories without a profile have no f.
+-- it judged the same actions, says no. Trajectories without a profile have no f. Rows whose answers were
+-- replaced by real ones (`repaired` in the shards) count by the profile that the simulator's answers have.
 WITH real_said AS (
     SELECT environment, trajectory_id,
            exact_mean(CASE WHEN coalesce(success, reward >= 1.0) THEN 1.0 ELSE 0.0 END) AS good

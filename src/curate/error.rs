@@ -29,6 +29,9 @@ pub enum CurateError {
     /// It is a symbolic link.
     #[error("{} is a symbolic link: give --out the folder itself, new or empty", .0.display())]
     Link(PathBuf),
+    /// It is inside the lake.
+    #[error("{} is inside the lake, where `fidelake vacuum` takes away what belongs to no table: give --out a folder beside it", .0.display())]
+    InsideLake(PathBuf),
     /// It is a file.
     #[error("{} is a file: give --out a new or an empty folder", .0.display())]
     NotAFolder(PathBuf),

@@ -67,7 +67,7 @@ use ledger::Ledger;
 use manifest::{Made, Manifest, card, gate_figures, no_gate};
 use manifest_files::Files;
 use payload::Payloads;
-use place::{Found, Workshop, look};
+use place::{Found, Workshop, look, refuse_inside};
 use record::{Entry, record};
 use weigh::Weighed;
 use write::{Journal, Limits, Totals, Work, Writer};
@@ -167,6 +167,7 @@ pub async fn curate(options: &Options, progress: &dyn Progress) -> CurateResult<
     } = &question;
     let curation_id = curation_id.clone();
     refuse_unfinished(lake, &curation_id)?;
+    refuse_inside(&options.output, &options.lake)?;
     let found = look(&options.output, &curation_id)?;
     failpoint::pass("curate:begun");
 

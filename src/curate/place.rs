@@ -49,6 +49,19 @@ pub(super) fn look(folder: &Path, curation_id: &str) -> CurateResult<Found> {
     }
 }
 
+/// Refuses a folder that is the lake or in it; what is not there yet goes by the nearest folder above it.
+pub(super) fn refuse_inside(folder: &Path, lake: &Path) -> CurateResult<()> {
+    let whole = std::path::absolute(folder).map_err(|e| CurateError::io(folder, e))?;
+    let there = whole
+        .ancestors()
+        .find_map(|above| above.canonicalize().ok());
+    let lake = lake.canonicalize().map_err(|e| CurateError::io(lake, e))?;
+    match there.is_some_and(|there| there.starts_with(lake)) {
+        true => Err(CurateError::InsideLake(folder.to_owned())),
+        false => Ok(()),
+    }
+}
+
 fn same(folder: &Path, curation_id: &str) -> Option<String> {
     let text = fs::read_to_string(folder.join("manifest.json")).ok()?;
     let known = Known::read(&text).ok()?;
@@ -164,6 +177,20 @@ mod tests {
     use super::*;
 
     const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn shards_do_not_go_into_the_lake() {
+        let root = tempfile::tempdir().unwrap();
+        let lake = root.path().join("lake");
+        fs::create_dir_all(lake.join("runs")).unwrap();
+        for inside in ["", "runs", "runs/new/shards", "../lake/x"] {
+            let found = refuse_inside(&lake.join(inside), &lake);
+            assert!(matches!(found, Err(CurateError::InsideLake(_))), "{inside}");
+        }
+        for beside in ["../shards", "../lake2", "../a/b"] {
+            assert!(refuse_inside(&lake.join(beside), &lake).is_ok(), "{beside}");
+        }
+    }
 
     #[test]
     fn only_free_places_are_used() {

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use super::error::ServeError;
 use super::host::origin_may_ask;
-use super::rpc::{INVALID, Message, error};
+use super::rpc::{INVALID, Message, error, is_revision};
 use super::sessions::{NoSlot, Sessions, Slot};
 use super::simulator::Simulator;
 use super::stdio::with_state;
@@ -169,6 +169,11 @@ impl Shared {
         if !is_json(request.headers()) {
             let why = "send a message as application/json";
             return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+        }
+        let revision = header_text(request.headers(), "mcp-protocol-version");
+        if revision.is_some_and(|revision| !is_revision(&revision)) {
+            let why = "Mcp-Protocol-Version names no revision of MCP that is spoken here";
+            return refuse(StatusCode::BAD_REQUEST, why);
         }
         let named = header_text(request.headers(), "mcp-method");
         let body = Limited::new(request.into_body(), self.limits.body);

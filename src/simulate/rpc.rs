@@ -12,6 +12,9 @@ pub(super) const WITH_HANDSHAKE: [&str; 4] =
 /// The revision without sessions.
 pub(super) const STATELESS: &str = "2026-07-28";
 
+/// Deepest nesting of a message: what compares values is made for answers, not for attacks.
+const MAX_DEPTH: usize = 512;
+
 pub(super) const PARSE: i32 = -32700;
 pub(super) const INVALID: i32 = -32600;
 pub(super) const NO_METHOD: i32 = -32601;
@@ -41,6 +44,27 @@ pub(super) struct Call {
     pub(super) arguments: String,
 }
 
+/// Whether no more than [`MAX_DEPTH`] brackets are open at once, those in strings not counted.
+fn is_shallow(text: &str) -> bool {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    text.bytes().all(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth <= MAX_DEPTH
+    })
+}
+
+/// Whether a revision of MCP is spoken here.
+pub(super) fn is_revision(name: &str) -> bool {
+    name == STATELESS || WITH_HANDSHAKE.contains(&name)
+}
+
 /// Why a message is refused: code, text, and its id if it has one.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -64,6 +88,10 @@ impl Message {
                 why: why.to_owned(),
             })
         };
+        if !is_shallow(text) {
+            let why = format!("this is nested deeper than {MAX_DEPTH} brackets");
+            return refuse(None, INVALID, &why);
+        }
         let doc = match Doc::parse(text) {
             Ok(doc) => doc,
             Err(error) => return refuse(None, PARSE, &format!("this is no JSON: {error}")),
@@ -270,6 +298,20 @@ mod tests {
     fn refused(text: &str) -> (i32, String) {
         let refusal = Message::parse(text).unwrap_err();
         (refusal.code, refusal.json())
+    }
+
+    #[test]
+    fn deep_messages_are_refused_before_they_are_read() {
+        let deep = |depth: usize| {
+            let value = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{value},"b":"\"[[["}}}}"#
+            )
+        };
+        assert!(Message::parse(&deep(500)).is_ok());
+        let refused = Message::parse(&deep(1_000_000)).unwrap_err();
+        assert_eq!(refused.code, INVALID);
+        assert!(is_shallow(&"\"[".repeat(5_000)) && !is_shallow(&"[{".repeat(5_000)));
     }
 
     #[test]

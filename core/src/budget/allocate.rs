@@ -189,6 +189,13 @@ pub fn allocate(regions: &[Outlook], request: &Request) -> Vec<usize> {
         found[at] -= 1;
         spent -= regions[at].price;
     }
+    // What was too dear may have taken the place of what was not: the widest of those that can be paid.
+    for &at in order.iter().rev() {
+        if found[at] == 0 && regions[at].left > 0 && spent + regions[at].price <= request.budget {
+            found[at] = 1;
+            spent += regions[at].price;
+        }
+    }
     found
 }
 
@@ -267,6 +274,22 @@ mod tests {
             found[0] > 2 * found[1] && found[0] < 4 * found[1],
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_budget_buys_what_it_can_pay() {
+        let dear = Outlook {
+            price: 6.0,
+            ..region(0.3, 0.5, 100)
+        };
+        let request = Request {
+            budget: 1.0,
+            floor: 0.1,
+            target: None,
+            objective: Objective::Regions,
+        };
+        let regions = [dear, region(0.1, 0.5, 100), dear];
+        assert_eq!(allocate(&regions, &request), [0, 1, 0]);
     }
 
     proptest! {

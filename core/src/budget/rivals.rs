@@ -182,7 +182,7 @@ pub(super) fn active(buyer: &mut Buyer<'_>) -> Replay {
         );
         Cell {
             truth: buyer.pool.truth(members).unwrap_or_default(),
-            mean: Some(mean),
+            mean: (drawn > 0).then_some(mean),
             interval: (gaps >= FEW || drawn > 1).then_some(interval),
             pool: members.len(),
             drawn,
