@@ -17,7 +17,7 @@ const OVERSHOOT: f64 = 0.25;
 /// How much the error of the learned spread widens the limit. The bound is `exp(-t h)` and t goes with
 /// `1 / sd`, which is 2 as for a normal tail, and t itself is learned: more, as simulated
 /// (core/tests/simulation/monitor.rs).
-const WIDENING: f64 = 3.0;
+const WIDENING: f64 = 2.8;
 
 /// The most that the error of the learned spread may add, as a share of the limit.
 const WORST_ERROR: f64 = 0.5;
@@ -42,7 +42,7 @@ impl Abrupt {
 /// The limit h of the sum at which P(it is passed in `samples`) is at most `rate`. From every start
 /// `exp(t S)` is a martingale, t the baseline's exponent, so that P <= samples exp(-t h) (Ville per start;
 /// Shin, Ramdas and Rinaldo 2023); less the overshoot, and widened for the error of the learned spread d:
-/// `h / (1 - 3.0 ln(samples / rate) d)`.
+/// `h / (1 - 2.8 ln(samples / rate) d)`.
 pub(super) fn limit(baseline: &Baseline, rate: f64, samples: f64) -> f64 {
     let price = (OVERSHOOT * samples / rate).max(1.0).ln();
     let widened = 1.0 - (WIDENING * price * baseline.spread_error()).min(WORST_ERROR);
@@ -74,7 +74,7 @@ mod tests {
         assert!((sum.sum - 1.485).abs() < 1e-12 && sum.before == 2.0);
         (0..9).for_each(|_| sum.add(&baseline, 0.0));
         assert_eq!(sum.sum, 0.0);
-        // ln(.25 x 1000 / .005) / 2, widened by 3.0 x 10.82 x 2 x 1.36 / .64 / 40000.
+        // ln(.25 x 1000 / .005) / 2, widened by 2.8 x 10.82 x 2 x 1.36 / .64 / 40000.
         let plain = 5e4f64.ln() / 2.0;
         let found = limit(&baseline, 0.005, 1000.0);
         assert!(found > plain && found < 1.01 * plain, "{found} {plain}");
