@@ -311,7 +311,8 @@ mod tests {
         assert!(Message::parse(&deep(500)).is_ok());
         let refused = Message::parse(&deep(1_000_000)).unwrap_err();
         assert_eq!(refused.code, INVALID);
-        assert!(is_shallow(&"\"[".repeat(5_000)) && !is_shallow(&"[{".repeat(5_000)));
+        let quoted = format!(r#""{}\"""#, "[".repeat(5_000));
+        assert!(is_shallow(&quoted) && !is_shallow(&"[{".repeat(5_000)));
     }
 
     #[test]
