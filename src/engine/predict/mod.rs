@@ -20,11 +20,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
 use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
+use fidelake_core::json::key::Key;
 
 pub use held_back::{HeldBack, Nearness, PREDICTED};
 use regions::{FOLDS, Means, PARTS, Region, Regions, Sums};
-
-use fidelake_core::json::key::Key;
 
 use super::error::EngineResult;
 use super::session::Engine;

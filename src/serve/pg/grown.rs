@@ -26,6 +26,8 @@ enum Growth {
     Times,
     /// As long as the second argument says.
     Long,
+    /// As many members as the second argument says, each the third.
+    Filled,
     /// From the first to the second argument by steps of the third.
     Steps,
 }
@@ -35,7 +37,7 @@ const GROWING: [(&str, Growth); 7] = [
     ("lpad", Growth::Long),
     ("rpad", Growth::Long),
     ("array_repeat", Growth::Times),
-    ("array_resize", Growth::Long),
+    ("array_resize", Growth::Filled),
     ("range", Growth::Steps),
     ("generate_series", Growth::Steps),
 ];
@@ -115,9 +117,10 @@ impl Bounded {
         };
         let positive = |n: i64| u64::try_from(n).unwrap_or_default();
         match self.growth {
-            Growth::Times => {
+            Growth::Times | Growth::Filled => {
                 let times = number(1)?;
-                let lengths = lengths(args.args.first(), rows)?;
+                let repeated = if self.growth == Growth::Times { 0 } else { 2 };
+                let lengths = lengths(args.args.get(repeated), rows)?;
                 let of = |row: usize| {
                     let times = positive(value(&times, row).unwrap_or_default());
                     times.saturating_mul(lengths.get(row).copied().unwrap_or(1))
@@ -150,18 +153,21 @@ impl Bounded {
     }
 }
 
-/// Bytes of every text; 1 for what is none.
+/// Bytes of every text, and about those of every list and other value that has parts; empty for what is one member.
 fn lengths(arg: Option<&ColumnarValue>, rows: usize) -> Result<Vec<u64>> {
     let Some(arg) = arg else {
         return Ok(Vec::new());
     };
-    if !matches!(
-        arg.data_type(),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-    ) {
+    let kind = arg.data_type();
+    if kind.is_primitive() || matches!(kind, DataType::Null | DataType::Boolean) {
         return Ok(Vec::new());
     }
-    let texts = cast(&arg.to_array(rows)?, &DataType::LargeUtf8)?;
+    let values = arg.to_array(rows)?;
+    if !kind.is_string() {
+        let each = values.get_array_memory_size() / rows.max(1);
+        return Ok(vec![each as u64; rows]);
+    }
+    let texts = cast(&values, &DataType::LargeUtf8)?;
     let texts = texts.as_string::<i64>();
     Ok((0..texts.len())
         .map(|row| texts.value(row).len() as u64)
@@ -213,6 +219,7 @@ mod tests {
         for sql in [
             "SELECT repeat('ab', 3), lpad('a', 5), array_repeat(1, 3), range(10), generate_series(1, 9, 2)",
             "SELECT length(repeat('x', 60000000))",
+            "SELECT array_repeat([1, 2], 3), array_resize([1], 3), array_resize([[1]], 3, [2]), array_repeat(true, 2)",
             "SELECT range(timestamp '2026-01-01', timestamp '2026-01-05', interval '1 day')",
             "SELECT repeat(NULL, 3), repeat('x', NULL), repeat('x', -5)",
         ] {
@@ -226,6 +233,8 @@ mod tests {
             "SELECT length(rpad('x', 2000000000, 'yy'))",
             "SELECT cardinality(array_repeat(1, 2000000000))",
             "SELECT cardinality(array_resize([1], 2000000000))",
+            "SELECT cardinality(array_repeat(range(1000000), 60000000))",
+            "SELECT cardinality(array_resize(['a'], 60000000, repeat('x', 1000)))",
             "SELECT cardinality(range(0, 9000000000000000000))",
             "SELECT cardinality(range(timestamp '2026-01-01', timestamp '2026-01-05', interval '1 microsecond'))",
             "SELECT sum(length(repeat('x', CAST(n AS BIGINT) * 1000000))) FROM (VALUES (60), (61), (62)) AS t(n)",
