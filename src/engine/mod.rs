@@ -14,6 +14,7 @@ mod rows;
 mod rules;
 mod session;
 mod settings;
+mod spread;
 mod terms;
 mod touch;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
+use futures::future::try_join_all;
 
 use super::error::EngineResult;
 use super::session::Engine;
@@ -16,7 +17,7 @@ const READ: [&str; 4] = ["calls", "observations", "runs", "verdicts"];
 const MANY: f64 = 0.5;
 
 /// More keys are not written into a query.
-const KEYS: usize = 20_000;
+const KEYS: u64 = 20_000;
 
 /// A session that holds all rows of the trajectories that got runs since `then`, and
 /// how many trajectories a scan of its tables meets. `None` if these are not known,
@@ -27,12 +28,35 @@ pub(super) async fn narrow(
     then: &LakeVersion,
 ) -> EngineResult<Option<(Engine, u64)>> {
     let pinned = lake.pin(&At::Version(engine.version().version))?;
-    let Some(added) = pinned.added_since("runs", then).await? else {
+    let now = engine.table("runs");
+    let Some(added) = pinned.added_since("runs", now, then).await? else {
         return Ok(None);
     };
-    let narrow = engine.fork(&Arc::default()).await?;
     let all = engine.count("SELECT count(*) FROM trajectories").await?;
+    let narrow = engine.fork(&Arc::default()).await?;
+    narrow.also("runs", "all_runs").await?;
     narrow.only_files("runs", added).await?;
+    let changed = narrow
+        .count("SELECT count(DISTINCT trajectory_key) FROM runs")
+        .await?;
+    if changed == 0 {
+        // Nothing is read then.
+        let nothing = only_new(&pinned, &narrow, then).await?;
+        return Ok(nothing.then_some((narrow, 0)));
+    }
+    if changed as f64 > MANY * all as f64 {
+        return Ok(None);
+    }
+    let here = narrow.count("SELECT count(*) FROM runs").await?;
+    let everywhere =
+        "SELECT count(*) FROM all_runs WHERE trajectory_key IN (SELECT trajectory_key FROM runs)";
+    // If all their runs came since, so did everything else of them.
+    if narrow.count(everywhere).await? == here && only_new(&pinned, &narrow, then).await? {
+        return Ok(Some((narrow, changed)));
+    }
+    if changed > KEYS {
+        return Ok(None);
+    }
     let sql = "SELECT DISTINCT trajectory_key FROM runs ORDER BY trajectory_key";
     // Literals, as a join would have to be planned before the query that reads it.
     let keys: Vec<String> = narrow
@@ -43,22 +67,7 @@ pub(super) async fn narrow(
         .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values())
         .map(i64::to_string)
         .collect();
-    let changed = keys.len();
-    if changed == 0 {
-        // Nothing is read then: an empty list is no condition.
-        let nothing = only_new(&pinned, &narrow, then).await?;
-        return Ok(nothing.then_some((narrow, 0)));
-    }
-    if changed > KEYS || changed as f64 > MANY * all as f64 {
-        return Ok(None);
-    }
     let among = format!("trajectory_key IN ({})", keys.join(", "));
-    let here = narrow.count("SELECT count(*) FROM runs").await?;
-    let everywhere = format!("SELECT count(*) FROM runs WHERE {among}");
-    // If all their runs came since, so did everything else of them.
-    if engine.count(&everywhere).await? == here && only_new(&pinned, &narrow, then).await? {
-        return Ok(Some((narrow, changed as u64)));
-    }
     for table in READ.iter().chain(&["profiles"]) {
         let sql = format!("SELECT * FROM {table} WHERE {among}");
         let rows = engine.plan(&sql).await?.into_view();
@@ -69,8 +78,13 @@ pub(super) async fn narrow(
 
 /// Leaves only files added since `then`; false if they are not known.
 async fn only_new(pinned: &Pinned<'_>, narrow: &Engine, then: &LakeVersion) -> EngineResult<bool> {
-    for table in READ.iter().filter(|table| **table != "runs") {
-        let Some(added) = pinned.added_since(table, then).await? else {
+    let tables = READ.iter().filter(|table| **table != "runs");
+    let added = tables.map(async |table| {
+        let added = pinned.added_since(table, narrow.table(table), then).await;
+        added.map(|added| (table, added))
+    });
+    for (table, added) in try_join_all(added).await? {
+        let Some(added) = added else {
             return Ok(false);
         };
         narrow.only_files(table, added).await?;

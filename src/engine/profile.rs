@@ -19,12 +19,14 @@ use super::functions::Settings;
 use super::pending::{OPERATION, Work};
 use super::range::{calls_per_range, name_range, ranges};
 use super::session::Engine;
+use super::spread::spread;
 use super::terms::{self, Terms};
 use super::{learn, settings};
 use crate::import::Progress;
 use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
 
 const DECISIONS: &str = include_str!("../../queries/profile/decisions.sql");
+const COMPARED: &str = include_str!("../../queries/profile/compared.sql");
 const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
 const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
 const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
@@ -78,7 +80,7 @@ pub async fn profile(
     }
     settings::read_samples(&engine, pending, &mut settings).await?;
     let settings = Arc::new(settings);
-    let ranges = ranges(pending, calls_per_range(lake).await?);
+    let ranges = ranges(pending, calls_per_range(&engine)?);
     let id = format!("profile-{base}-{}", work_hash(pending)?);
     // The first term weights stand in the lake with the profiles that use them.
     let first = (!terms.stored && terms.rows.num_rows() > 0)
@@ -106,7 +108,8 @@ pub async fn profile(
         async move { tokio::spawn(task).await }
     });
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut computed = futures::stream::iter(tasks).buffered(workers);
+    // One more than can be computed at once: while a range is written, none is begun.
+    let mut computed = futures::stream::iter(tasks).buffered(workers + 1);
     let mut number = 0;
     while let Some(found) = computed.next().await {
         if progress.stop() {
@@ -170,6 +173,8 @@ impl Range {
         name_range(&engine, pending, total).await?;
         name_decisions(&engine, offered).await?;
         let parameters = [("generation", ScalarValue::Int64(Some(generation)))];
+        let (schema, rows) = spread(engine.query(COMPARED).await?, "calls")?;
+        engine.name_rows("compared", &schema, rows)?;
         let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
         engine.name_rows("gaps", &schema, rows.clone())?;
         let evidence = conform("evidence", engine.query_with(EVIDENCE, &parameters).await?)?;

@@ -7,13 +7,12 @@ use arrow::record_batch::RecordBatch;
 
 use super::error::{EngineError, EngineResult};
 use super::session::Engine;
-use crate::lake::{At, Lake};
 
 /// Payload bytes per range, about.
-const RANGE_BYTES: u64 = 96 << 20;
+const RANGE_BYTES: u64 = 192 << 20;
 
 /// Calls per range at most.
-const RANGE_CALLS: u64 = 60_000;
+const RANGE_CALLS: u64 = 120_000;
 
 /// What reading two catalogs costs, in calls.
 const OFFERED_CALLS: u64 = 16;
@@ -93,11 +92,11 @@ pub(super) fn ranges(pending: &RecordBatch, per_range: u64) -> Vec<std::ops::Ran
 }
 
 /// So many calls make a range, from the mean size of an observation.
-pub(super) async fn calls_per_range(lake: &Lake) -> EngineResult<u64> {
+pub(super) fn calls_per_range(engine: &Engine) -> EngineResult<u64> {
     // Parquet files hold their text at about a sixth of its size.
     const UNPACKED: u64 = 6;
 
-    let Some(table) = lake.pin(&At::Newest)?.table("observations").await? else {
+    let Some(table) = engine.table("observations") else {
         return Ok(RANGE_CALLS);
     };
     let fail = |e: deltalake::DeltaTableError| EngineError::Run(e.to_string());

@@ -1,5 +1,6 @@
 //! Opening a lake for questions.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use datafusion::prelude::{Expr, SessionConfig, SessionContext};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
+use deltalake::DeltaTable;
 
 use fidelake_core::gap::PathRules;
 
@@ -81,6 +83,8 @@ const VIEWS: &[(&str, &str)] = &[
 pub struct Engine {
     context: SessionContext,
     version: LakeVersion,
+    /// The tables of this version, as they were loaded.
+    tables: Arc<BTreeMap<String, DeltaTable>>,
     /// Where the lake is: its rules stand beside its tables.
     lake: PathBuf,
 }
@@ -161,9 +165,11 @@ impl Engine {
     pub async fn open(lake: &Lake, at: &At) -> EngineResult<Self> {
         let pinned = lake.pin(at)?;
         let context = bare_context();
+        let names: Vec<&str> = schema::tables().iter().map(|table| table.name).collect();
+        let tables = pinned.tables(&names).await?;
         for table in schema::tables() {
             // A table that this version does not have yet reads as an empty one.
-            match pinned.table(table.name).await? {
+            match tables.get(table.name) {
                 Some(delta) => {
                     let fail = |e: String| LakeError::Delta {
                         table: table.name.into(),
@@ -191,6 +197,7 @@ impl Engine {
         let engine = Self {
             context,
             version: pinned.version().clone(),
+            tables: Arc::new(tables),
             lake: lake.path().to_owned(),
         };
         for (name, sql) in VIEWS {
@@ -235,6 +242,7 @@ impl Engine {
         Ok(Self {
             context,
             version: self.version.clone(),
+            tables: Arc::clone(&self.tables),
             lake: self.lake.clone(),
         })
     }
@@ -264,6 +272,11 @@ impl Engine {
     #[must_use]
     pub fn version(&self) -> &LakeVersion {
         &self.version
+    }
+
+    /// A table as this version has it; `None` if it does not have it yet.
+    pub(super) fn table(&self, name: &str) -> Option<&DeltaTable> {
+        self.tables.get(name)
     }
 
     /// The session, for callers that build plans themselves.
@@ -363,6 +376,12 @@ impl Engine {
         self.context.deregister_table(name).map_err(fail)?;
         let registered = self.context.register_table(name, provider);
         registered.map(|_| ()).map_err(fail)
+    }
+
+    /// Gives a table a second name.
+    pub(super) async fn also(&self, table: &str, name: &str) -> EngineResult<()> {
+        let found = self.context.table_provider(table).await;
+        self.replace(name, found.map_err(|e| EngineError::running(&e))?)
     }
 
     /// Leaves only these files of a table.

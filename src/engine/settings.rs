@@ -5,6 +5,7 @@ use std::path::Path;
 use arrow::array::{Array as _, AsArray as _, StringArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::record_batch::RecordBatch;
+use datafusion::common::ScalarValue;
 use fidelake_core::gap::{ContentClass, PARTS, PathRule, PathRules, RuleAction};
 
 use super::error::{EngineError, EngineResult};
@@ -12,6 +13,8 @@ use super::functions::Settings;
 use super::rules::Said;
 use super::session::Engine;
 use crate::lake::LakeError;
+
+const SAMPLES: &str = include_str!("../../queries/profile/samples.sql");
 
 /// What is said, and these classes of paths.
 pub(super) fn with_volatile(lake: &Path, volatile: Vec<PathRule>) -> EngineResult<Settings> {
@@ -92,11 +95,11 @@ pub(super) async fn read_samples(
     settings: &mut Settings,
 ) -> EngineResult<()> {
     engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
-    let sql = "SELECT e.environment, e.api, e.path_id, count(*) AS examples FROM evidence_now AS e
-               LEFT ANTI JOIN pending_range AS p
-                 ON p.environment = e.environment AND p.trajectory_id = e.trajectory_id
-               GROUP BY e.environment, e.api, e.path_id";
-    for batch in engine.query(sql).await?.1 {
+    let oldest = engine.query("SELECT min(generation) FROM evidence").await?;
+    let oldest = oldest.1.first().map(|batch| batch.column(0));
+    let oldest = oldest.map(|column| column.as_primitive::<Int64Type>().value(0));
+    let parameters = [("oldest", ScalarValue::Int64(oldest))];
+    for batch in engine.query_with(SAMPLES, &parameters).await?.1 {
         let (environments, apis) = (texts(&batch, 0)?, texts(&batch, 1)?);
         let number = |column: usize| batch.column(column).as_primitive::<Int64Type>();
         for row in 0..batch.num_rows() {

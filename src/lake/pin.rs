@@ -1,5 +1,7 @@
 //! One state of a lake, held still for a reader.
 
+use std::collections::BTreeMap;
+
 use deltalake::DeltaTable;
 
 use super::catalog::LakeVersion;
@@ -101,8 +103,36 @@ impl Pinned<'_> {
         }
     }
 
-    /// What a table got since an earlier lake version: the table and its new files, or
-    /// nothing. The outer `None`: that cannot be told, because files of then were
+    /// Loads those of the tables that this version of the lake has. Each is a handful of
+    /// small files read one after the other, so they are read side by side.
+    ///
+    /// # Errors
+    /// As [`Self::table`].
+    pub async fn tables(&self, names: &[&str]) -> LakeResult<BTreeMap<String, DeltaTable>> {
+        let known = names.iter().filter_map(|&name| {
+            let at = self.version.tables.get(name)?;
+            Some((name.to_owned(), *at))
+        });
+        let loading: Vec<_> = known
+            .map(|(name, at)| {
+                let (lake, table) = (self.lake.path.clone(), name.clone());
+                let load = async move { delta::load(&lake, &table, Some(at)).await };
+                (name, tokio::spawn(load))
+            })
+            .collect();
+        let mut tables = BTreeMap::new();
+        for (name, task) in loading {
+            let loaded = task.await.map_err(|e| LakeError::Delta {
+                table: name.clone(),
+                message: e.to_string(),
+            })?;
+            tables.insert(name, loaded?);
+        }
+        Ok(tables)
+    }
+
+    /// What a table got since an earlier lake version: the table as it is `now`, and its new
+    /// files, or nothing. The outer `None`: that cannot be told, because files of then were
     /// rewritten or the table is not in both.
     ///
     /// # Errors
@@ -110,17 +140,18 @@ impl Pinned<'_> {
     pub async fn added_since(
         &self,
         name: &str,
+        now: Option<&DeltaTable>,
         then: &LakeVersion,
     ) -> LakeResult<Option<Option<Added>>> {
-        let Some((&was, &is)) = then.tables.get(name).zip(self.version.tables.get(name)) else {
+        let Some((&was, now)) = then.tables.get(name).zip(now) else {
             return Ok(None);
         };
-        if was == is {
+        if was == delta::version(now) {
             return Ok(Some(None));
         }
-        let lake = &self.lake.path;
-        let before = delta::files(name, &delta::load(lake, name, Some(was)).await?)?;
-        let table = delta::load(lake, name, Some(is)).await?;
+        let before = delta::load(&self.lake.path, name, Some(was)).await?;
+        let before = delta::files(name, &before)?;
+        let table = now.clone();
         let mut files = delta::files(name, &table)?;
         let all = files.len();
         files.retain(|file| !before.contains(file));

@@ -1,54 +1,178 @@
 //! Which values of an answer name things.
 
-use super::diff::Diff;
+use super::answer::{Answer, Form};
+use super::diff::{Diff, SHOWN_CHARS};
+use super::leaf::decode;
+use super::scan::{Malformed, string_end};
 use super::tokens::hash;
 use crate::json::Doc;
 
-/// Hashes of the strings of a canonical JSON value that look like identifiers,
+/// Hashes of the strings of a JSON value that look like identifiers,
 /// sorted, each once: 3 to 64 characters without white space, that hold letters
 /// and digits (`YAX4DR`, `mia_li_3668`) or are five or more capitals, and do not
 /// start like a date. A text that is no JSON is cut at its white space.
 #[must_use]
 pub fn identifiers(text: &str) -> Vec<u64> {
     let mut found = vec![];
-    match Doc::parse(text) {
-        Ok(doc) => {
-            let values = doc.string_values().filter_map(|node| node.as_str());
-            found.extend(
-                values
-                    .filter(|v| is_identifier(v))
-                    .map(|v| hash(v.as_bytes())),
-            );
-        }
-        Err(_) => {
-            let words = text.split(|c: char| c.is_whitespace() || "\"'()[]{},;:.".contains(c));
-            found.extend(
-                words
-                    .filter(|v| is_identifier(v))
-                    .map(|v| hash(v.as_bytes())),
-            );
-        }
-    }
+    of_text(text, &mut found);
     found.sort_unstable();
     found.dedup();
     found
 }
 
+/// [`identifiers()`] of an answer, in any order.
+pub(super) fn of_answer(answer: Answer<'_>, found: &mut Vec<u64>) {
+    let mark = found.len();
+    if answer.form == Form::Text || values(answer.text, found).is_err() {
+        found.truncate(mark);
+        words(answer.text, found);
+    }
+}
+
+/// [`identifiers()`] of a differing value as an explanation shows it, in any order.
+pub(super) fn of_value(value: &str, found: &mut Vec<u64>) {
+    if value.len() > SHOWN_CHARS
+        && let Some((end, _)) = value.char_indices().nth(SHOWN_CHARS)
+    {
+        // What was cut is no JSON, and its last word is not known.
+        let shown = &value[..end];
+        let whole = shown.rfind(ends_word).map_or("", |at| &shown[..at]);
+        return words(whole, found);
+    }
+    let string = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+    match string.filter(|inner| !inner.contains(['"', '\\'])) {
+        Some(inner) => keep(inner, found),
+        None => of_text(value, found),
+    }
+}
+
+fn of_text(text: &str, found: &mut Vec<u64>) {
+    let mark = found.len();
+    if Doc::parse(text).is_err() || values(text, found).is_err() {
+        found.truncate(mark);
+        words(text, found);
+    }
+}
+
+/// The strings of a JSON text that are no keys.
+fn values(json: &str, found: &mut Vec<u64>) -> Result<(), Malformed> {
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while let Some(ahead) = memchr::memchr(b'"', &bytes[at..]) {
+        let from = at + ahead;
+        let (end, escaped) = string_end(bytes, from)?;
+        let next = bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace());
+        if next != Some(&b':') {
+            match escaped {
+                true => keep(&decode(&json[from..end]), found),
+                false => keep(&json[from + 1..end - 1], found),
+            }
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+fn words(text: &str, found: &mut Vec<u64>) {
+    let bytes = text.as_bytes();
+    let (mut start, mut at, mut seen) = (0, 0, 0);
+    loop {
+        let class = bytes.get(at).map_or(ENDS_WORD, |byte| CLASS[usize::from(*byte)]);
+        let width = if class & ENDS_WORD != 0 {
+            1
+        } else if class & SPACES != 0 {
+            let c = text[at..].chars().next().unwrap_or_default();
+            if c.is_whitespace() { c.len_utf8() } else { 0 }
+        } else {
+            0
+        };
+        if width == 0 {
+            seen |= class & !SPACES;
+            at += 1;
+            continue;
+        }
+        if names(seen, &bytes[start..at]) {
+            found.push(hash(&bytes[start..at]));
+        }
+        if at >= bytes.len() {
+            return;
+        }
+        at += width;
+        (start, seen) = (at, 0);
+    }
+}
+
+fn keep(value: &str, found: &mut Vec<u64>) {
+    if is_identifier(value) {
+        found.push(hash(value.as_bytes()));
+    }
+}
+
+const DIGIT: u8 = 1;
+const UPPER: u8 = 2;
+const LOWER: u8 = 4;
+/// What else an identifier may hold.
+const MARK: u8 = 8;
+const OTHER: u8 = 16;
+/// What words of a bare text are cut at.
+const ENDS_WORD: u8 = 32;
+/// White space of other scripts may begin so.
+const SPACES: u8 = 64;
+
+/// What each byte is.
+const CLASS: [u8; 256] = {
+    let mut table = [OTHER; 256];
+    table[0xC2] = OTHER | SPACES;
+    table[0xE1] = OTHER | SPACES;
+    table[0xE2] = OTHER | SPACES;
+    table[0xE3] = OTHER | SPACES;
+    let mut at = 0;
+    while at < 128 {
+        let byte = at as u8;
+        table[at] = match byte {
+            b'0'..=b'9' => DIGIT,
+            b'A'..=b'Z' => UPPER,
+            b'a'..=b'z' => LOWER,
+            b'.' => MARK | ENDS_WORD,
+            b'_' | b'-' | b'#' | b'@' => MARK,
+            b'\t'..=b'\r' | b' ' => OTHER | ENDS_WORD,
+            b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' | b':' => {
+                OTHER | ENDS_WORD
+            }
+            _ => OTHER,
+        };
+        at += 1;
+    }
+    table
+};
+
+fn ends_word(c: char) -> bool {
+    match u8::try_from(c) {
+        Ok(byte) if byte < 0x80 => CLASS[usize::from(byte)] & ENDS_WORD != 0,
+        _ => c.is_whitespace(),
+    }
+}
+
 fn is_identifier(text: &str) -> bool {
     let bytes = text.as_bytes();
-    if !(3..=64).contains(&bytes.len()) || !text.is_ascii() {
+    let of = |seen, byte: &u8| seen | CLASS[usize::from(*byte)];
+    bytes.len() <= LONGEST && names(bytes.iter().fold(0, of), bytes)
+}
+
+/// Bytes of the longest identifier.
+const LONGEST: usize = 64;
+
+/// Whether a text in which these classes were seen is an identifier.
+fn names(seen: u8, bytes: &[u8]) -> bool {
+    if seen & OTHER != 0 || !(3..=LONGEST).contains(&bytes.len()) {
         return false;
     }
+    if seen & DIGIT == 0 || seen & (UPPER | LOWER) == 0 {
+        return seen == UPPER && bytes.len() >= 5;
+    }
     let date = bytes.len() >= 5 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-';
-    let digits = bytes.iter().any(u8::is_ascii_digit);
-    let letters = bytes.iter().any(u8::is_ascii_alphabetic);
-    let code = bytes.len() >= 5 && bytes.iter().all(u8::is_ascii_uppercase);
-    let plain = bytes
-        .iter()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'#' | b'@' | b'.'));
     // Hexadecimal ones (UUIDs) may start like a date.
-    let uuid = bytes.len() == 36;
-    plain && ((digits && letters && (!date || uuid)) || code)
+    !date || bytes.len() == 36
 }
 
 impl Diff {
@@ -56,10 +180,10 @@ impl Diff {
     #[must_use]
     pub fn identifiers(&self) -> Vec<u64> {
         let shown = self.paths.iter().flat_map(|diff| [&diff.left, &diff.right]);
-        let mut found: Vec<u64> = shown
-            .flatten()
-            .flat_map(|value| identifiers(value))
-            .collect();
+        let mut found = vec![];
+        for value in shown.flatten() {
+            of_text(value, &mut found);
+        }
         found.sort_unstable();
         found.dedup();
         found
@@ -69,7 +193,9 @@ impl Diff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gap::{Answer, Comparer};
+    use crate::gap::Comparer;
+    use crate::json::push_json_string;
+    use proptest::prelude::*;
 
     #[test]
     fn what_differs_is_named() {
@@ -101,5 +227,77 @@ mod tests {
             identifiers("cancelled: YAX4DR, (YAX4DR)"),
             identifiers(r#"["YAX4DR"]"#)
         );
+        // Keys name nothing; white space of any script ends a word; accents are no identifiers.
+        assert_eq!(identifiers(r#"{"A1B2" : "x"}"#), []);
+        assert_eq!(
+            identifiers("a\u{3000}YAX4DR\u{85}b é1YAX"),
+            identifiers("YAX4DR")
+        );
+        assert_eq!(identifiers(r#"["\u0059AX4DR"]"#), identifiers("YAX4DR"));
+    }
+
+    /// What this module says, read off the whole tree and by the characters.
+    fn plainly(text: &str) -> Vec<u64> {
+        let named = |v: &str| {
+            let any = |is: fn(&u8) -> bool| v.as_bytes().iter().any(is);
+            let all = |is: fn(&u8) -> bool| v.as_bytes().iter().all(is);
+            let date = v.len() > 4
+                && v.as_bytes()[..4].iter().all(u8::is_ascii_digit)
+                && v.as_bytes()[4] == b'-';
+            let both = any(u8::is_ascii_digit) && any(u8::is_ascii_alphabetic);
+            (3..=64).contains(&v.len())
+                && all(|b| b.is_ascii_alphanumeric() || b"_-#@.".contains(b))
+                && ((both && (!date || v.len() == 36))
+                    || (v.len() >= 5 && all(u8::is_ascii_uppercase)))
+        };
+        let ends = |c: char| c.is_whitespace() || "\"'()[]{},;:.".contains(c);
+        let doc = Doc::parse(text);
+        let mut found: Vec<u64> = match &doc {
+            Ok(doc) => doc
+                .string_values()
+                .filter_map(|v| v.as_str())
+                .filter(|v| named(v))
+                .map(|v| hash(v.as_bytes()))
+                .collect(),
+            Err(_) => text
+                .split(ends)
+                .filter(|v| named(v))
+                .map(|v| hash(v.as_bytes()))
+                .collect(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn as_the_tree_says(text in r#"([A-Z0-9]{3,6}|[a-z]|[ \t\u{3000}\u{a0}é東.,:_'"{}\[\]-]|2024-0|"[A-Z0-9]{0,6}"|"[A-Z0-9]{4}" ?:|\\u0041){0,30}"#) {
+            prop_assert_eq!(identifiers(&text), plainly(&text));
+            let listed = format!("[{text}]");
+            prop_assert_eq!(identifiers(&listed), plainly(&listed));
+        }
+
+        #[test]
+        fn a_differing_value_names_what_its_explanation_shows(
+            a in r#"([A-Z0-9]{3,6}|[ .,:é東])*"#,
+            b in r#"([A-Z0-9]{3,6}|[ .,:é東"\\]){0,120}"#,
+        ) {
+            let json = |text: &str| {
+                let mut out = "{\"k\":".to_owned();
+                push_json_string(text, &mut out);
+                out + "}"
+            };
+            let (left, right) = (json(&a), json(&b));
+            let (left, right) = (Answer::json(&left), Answer::json(&right));
+            let diff = Comparer::default().diff(left, right, 9);
+            let mut found = vec![];
+            for value in diff.paths.iter().flat_map(|p| [&p.left, &p.right]).flatten() {
+                of_value(value, &mut found);
+            }
+            found.sort_unstable();
+            found.dedup();
+            prop_assert_eq!(found, diff.identifiers());
+        }
     }
 }

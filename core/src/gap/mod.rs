@@ -6,6 +6,7 @@
 mod advantage;
 mod align;
 mod answer;
+mod bags;
 mod bulk;
 mod cascade;
 mod catalog;

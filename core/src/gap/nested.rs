@@ -2,11 +2,11 @@
 
 use super::guide::Free;
 use super::kinds::{CosmeticKind, Loss};
-use super::leaf::{self, Context};
+use super::leaf::Context;
 use super::side::Side;
 use super::tally::{Quiet, Tally};
 use super::walk::Walk;
-use crate::json::{StructuredRule, structured};
+use crate::json::{Doc, Kind, Structured, StructuredRule, structured_doc};
 
 /// So many strings inside strings are opened, on either way. Each is read once
 /// per level, so the time stays linear.
@@ -21,32 +21,46 @@ pub(super) struct Held {
 
 /// The object or array that a text holds, through strings in strings.
 pub(super) fn held(text: &str) -> Option<Held> {
-    let mut inner = None;
-    for _ in 0..MAX_LEVELS {
-        let text = inner.as_deref().unwrap_or(text);
-        if !text.trim_start().starts_with(['{', '[', '(', '"', '\'']) {
-            return None;
-        }
-        let found = structured(text)?;
-        if found.canonical.starts_with(['{', '[']) {
-            return Some(Held {
-                canonical: found.canonical,
-                rule: found.rule,
-            });
-        }
-        inner = Some(leaf::decode(&found.canonical).into_owned());
+    opened(text)?.held(MAX_LEVELS)
+}
+
+/// A text that was read as a value.
+struct Opened<'t> {
+    doc: Doc<'t>,
+    rule: StructuredRule,
+}
+
+fn opened(text: &str) -> Option<Opened<'_>> {
+    if !text.trim_start().starts_with(['{', '[', '(', '"', '\'']) {
+        return None;
     }
-    None
+    let (doc, rule) = structured_doc(text)?;
+    Some(Opened { doc, rule })
+}
+
+impl Opened<'_> {
+    fn held(&self, levels: u8) -> Option<Held> {
+        let root = self.doc.root();
+        match root.kind() {
+            Kind::Object | Kind::Array => Some(Held {
+                canonical: Structured::of(root, self.rule).canonical,
+                rule: self.rule,
+            }),
+            _ if levels > 1 => opened(root.as_str()?)?.held(levels - 1),
+            _ => None,
+        }
+    }
 }
 
 /// The loss of two texts that hold the same value, up to what is cosmetic in
 /// it; `None` if they do not.
 pub(super) fn texts(left: &str, right: &str, context: &mut Context<'_>) -> Option<Loss> {
-    let opens = |text: &str| text.trim_start().starts_with(['{', '[', '(', '"', '\'']);
-    if context.level >= MAX_LEVELS || !opens(left) || !opens(right) {
+    if context.level >= MAX_LEVELS {
         return None;
     }
-    let (a, b) = (held(left)?, held(right)?);
+    // Most are broken on one side at least: both are read before either is written anew.
+    let (a, b) = (opened(left)?, opened(right)?);
+    let (a, b) = (a.held(MAX_LEVELS)?, b.held(MAX_LEVELS)?);
     let kind = if a.rule == b.rule {
         CosmeticKind::NestedJson
     } else {

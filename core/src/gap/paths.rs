@@ -5,6 +5,7 @@
 
 use super::answer::Answer;
 use super::comparer::Comparer;
+use super::identifiers;
 use super::kinds::{CosmeticKind, DiffKind, Loss};
 use super::observation::ObsGap;
 use super::rules::CompiledRules;
@@ -32,6 +33,42 @@ struct Losses<'o> {
     steps: Vec<u64>,
     found: &'o mut Vec<PathLoss>,
     beyond: usize,
+    names: Option<&'o mut LossNames>,
+}
+
+/// The identifiers under the paths that differ, as [`Diff::identifiers`] has them of the
+/// first [`NAMED_LOSSES`], found while the answers are compared.
+///
+/// [`Diff::identifiers`]: super::Diff::identifiers
+#[derive(Clone, Debug, Default)]
+pub(super) struct LossNames {
+    found: Vec<u64>,
+    /// How many there were before each loss.
+    ends: Vec<usize>,
+}
+
+/// So many differing paths of one pair are looked at for identifiers.
+pub(super) const NAMED_LOSSES: usize = 200;
+
+impl LossNames {
+    /// What was found, in any order.
+    pub(super) fn found(&self) -> &[u64] {
+        &self.found
+    }
+
+    fn forget(&mut self, mark: usize) {
+        if let Some(&end) = self.ends.get(mark) {
+            self.found.truncate(end);
+            self.ends.truncate(mark);
+        }
+    }
+
+    fn add(&mut self, values: [Option<&str>; 2]) {
+        self.ends.push(self.found.len());
+        for value in values.into_iter().flatten() {
+            identifiers::of_value(value, &mut self.found);
+        }
+    }
 }
 
 const ROOT: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -51,6 +88,9 @@ impl Losses<'_> {
     fn forget(&mut self, mark: usize) {
         self.found.truncate(mark);
         self.beyond = self.beyond.min(mark.saturating_sub(LOSSES_KEPT));
+        if let Some(names) = &mut self.names {
+            names.forget(mark);
+        }
     }
 }
 
@@ -67,7 +107,12 @@ impl Sink for Losses<'_> {
         self.steps.pop();
     }
 
-    fn lost(&mut self, loss: Loss, _: Option<&str>, _: Option<&str>) {
+    fn lost(&mut self, loss: Loss, left: Option<&str>, right: Option<&str>) {
+        if self.found.len() < NAMED_LOSSES
+            && let Some(names) = &mut self.names
+        {
+            names.add([left, right]);
+        }
         if self.found.len() >= LOSSES_KEPT {
             self.beyond += 1;
             return;
@@ -119,11 +164,36 @@ impl Comparer {
         right: Answer<'_>,
         found: &mut Vec<PathLoss>,
     ) -> ObsGap {
+        self.losses_into(rules, left, right, found, None)
+    }
+
+    /// As [`Self::losses`], with what differs by name, into `names`, which is emptied before.
+    pub(super) fn losses_with_names(
+        &mut self,
+        rules: Option<&CompiledRules>,
+        left: Answer<'_>,
+        right: Answer<'_>,
+        found: &mut Vec<PathLoss>,
+        names: &mut LossNames,
+    ) -> ObsGap {
+        names.forget(0);
+        self.losses_into(rules, left, right, found, Some(names))
+    }
+
+    fn losses_into(
+        &mut self,
+        rules: Option<&CompiledRules>,
+        left: Answer<'_>,
+        right: Answer<'_>,
+        found: &mut Vec<PathLoss>,
+        names: Option<&mut LossNames>,
+    ) -> ObsGap {
         found.clear();
         let mut sink = Losses {
             steps: Vec::new(),
             found,
             beyond: 0,
+            names,
         };
         self.observe_into(rules, left, right, &mut sink)
     }

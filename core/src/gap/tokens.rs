@@ -2,12 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// Room for the hashes of two bags, kept between calls.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Bags {
-    left: Vec<u64>,
-    right: Vec<u64>,
-}
+pub(super) use super::bags::Bags;
 
 /// Similarity of two texts: Jaccard over the multisets of their tokens,
 /// `sum min(count) / sum max(count)`, in `[0,1]` (docs/measures.md, observation: `text`).
@@ -27,18 +22,17 @@ pub fn text_similarity(left: &str, right: &str) -> f64 {
 }
 
 /// So many tokens of the part of a text that differs are compared; what comes
-/// after them counts as different. 16 MiB for both bags.
+/// after them counts as different. 64 MiB for the table that counts them.
 pub(super) const MAX_TOKENS: usize = 1 << 20;
 
 /// As [`text_similarity`], over at most the first `limit` tokens of each text.
 pub(super) fn similarity(left: &str, right: &str, limit: usize, bags: &mut Bags) -> f64 {
     if limit < usize::MAX {
-        bag(left, limit.min(MAX_TOKENS), &mut bags.left);
-        bag(right, limit.min(MAX_TOKENS), &mut bags.right);
-        let (both, union) = overlap(&bags.left, &bags.right);
-        return match union {
+        let limit = limit.min(MAX_TOKENS);
+        let found = bags.meet(left, right, limit);
+        return match found.union() {
             0 => f64::from(u8::from(left == right)),
-            _ => both as f64 / union as f64,
+            union => found.both as f64 / union as f64,
         };
     }
     // What both start and end with adds the same tokens to both bags, so it is
@@ -49,11 +43,10 @@ pub(super) fn similarity(left: &str, right: &str, limit: usize, bags: &mut Bags)
         &left[start..left.len() - end],
         &right[start..right.len() - end],
     );
-    let more = bag(left, MAX_TOKENS, &mut bags.left) + bag(right, MAX_TOKENS, &mut bags.right);
-    let (both, union) = overlap(&bags.left, &bags.right);
-    match shared + union + more {
+    let found = bags.meet(left, right, MAX_TOKENS);
+    match shared + found.union() + found.beyond {
         0 => f64::from(u8::from(left == right)),
-        all => (shared + both) as f64 / all as f64,
+        all => (shared + found.both) as f64 / all as f64,
     }
 }
 
@@ -61,11 +54,9 @@ pub(super) fn similarity(left: &str, right: &str, limit: usize, bags: &mut Bags)
 /// token may be half of one and does not count. 1 if it has no other.
 pub(super) fn contained(cut: &str, other: &str, bags: &mut Bags) -> f64 {
     let known = count(cut).saturating_sub(1).min(MAX_TOKENS);
-    bag(cut, known, &mut bags.left);
-    bag(other, MAX_TOKENS, &mut bags.right);
     match known {
         0 => 1.0,
-        _ => overlap(&bags.left, &bags.right).0 as f64 / known as f64,
+        _ => bags.meet_limited([cut, other], [known, MAX_TOKENS]).both as f64 / known as f64,
     }
 }
 
@@ -111,39 +102,6 @@ fn margins(left: &str, right: &str) -> (usize, usize) {
     (start, end)
 }
 
-/// Of two sorted bags: the tokens in both, and in either.
-fn overlap(left: &[u64], right: &[u64]) -> (usize, usize) {
-    let (mut i, mut j, mut both) = (0, 0, 0usize);
-    while let (Some(a), Some(b)) = (left.get(i), right.get(j)) {
-        match a.cmp(b) {
-            std::cmp::Ordering::Less => i += 1,
-            std::cmp::Ordering::Greater => j += 1,
-            std::cmp::Ordering::Equal => {
-                both += 1;
-                i += 1;
-                j += 1;
-            }
-        }
-    }
-    (both, left.len() + right.len() - both)
-}
-
-/// Fills a bag with at most `limit` tokens; how many more there are.
-fn bag(text: &str, limit: usize, out: &mut Vec<u64>) -> usize {
-    out.clear();
-    let mut more = 0;
-    each_token(text, |token| {
-        if out.len() < limit {
-            out.push(hash(token.as_bytes()));
-        } else {
-            more += 1;
-        }
-        true
-    });
-    out.sort_unstable();
-    more
-}
-
 /// How many tokens a text has.
 pub(super) fn count(text: &str) -> usize {
     let mut count = 0;
@@ -158,45 +116,63 @@ pub(super) fn count(text: &str) -> usize {
 pub(super) fn each_token<'t>(text: &'t str, mut take: impl FnMut(&'t str) -> bool) {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let mut start = None;
-    let mut at = 0;
-    while at < bytes.len() {
-        let byte = bytes[at];
-        let (word, alone, width) = if byte < 0x80 {
-            let joins = match byte {
-                b'.' => start.is_some() && digit(at - 1) && digit(at + 1),
-                b'-' => start.is_none() && digit(at + 1) && !(at > 0 && is_word(bytes[at - 1])),
-                _ => is_word(byte),
-            };
-            (joins, false, 1)
+    let (mut at, mut ended) = (0, usize::MAX);
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        if byte >= 0x80 {
+            let c = char_at(text, at);
+            at += c.len_utf8();
+            if !is_alphanumeric(c) {
+                continue;
+            }
+            if is_unspaced(c) {
+                if !take(&text[start..at]) {
+                    return;
+                }
+                continue;
+            }
+        } else if is_word(byte) {
+            at += 1;
         } else {
-            let c = text[at..].chars().next().unwrap_or(' ');
-            let word = is_alphanumeric(c);
-            (word, word && is_unspaced(c), c.len_utf8())
-        };
-        if alone || !word {
-            if let Some(from) = start.take()
-                && !take(&text[from..at])
-            {
-                return;
-            }
-            if alone && !take(&text[at..at + width]) {
-                return;
-            }
-        } else if start.is_none() {
-            start = Some(at);
-        }
-        at += width;
-        if start.is_some() {
-            // The rest of a plain word, without asking at each letter.
-            while bytes.get(at).is_some_and(|&byte| WORD[usize::from(byte)]) {
-                at += 1;
+            at += 1;
+            // Right behind a token it is a hyphen.
+            let minus = byte == b'-' && digit(at) && start != ended;
+            if !minus {
+                continue;
             }
         }
+        at = token_end(text, at);
+        ended = at;
+        if !take(&text[start..at]) {
+            return;
+        }
     }
-    if let Some(from) = start {
-        take(&text[from..]);
+}
+
+/// Where the token ends of which the first character stands before `at`.
+fn token_end(text: &str, mut at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    loop {
+        while bytes.get(at).is_some_and(|&byte| is_word(byte)) {
+            at += 1;
+        }
+        match bytes.get(at) {
+            Some(b'.') if digit(at - 1) && digit(at + 1) => at += 1,
+            Some(0x80..) => {
+                let c = char_at(text, at);
+                if !is_alphanumeric(c) || is_unspaced(c) {
+                    return at;
+                }
+                at += c.len_utf8();
+            }
+            _ => return at,
+        }
     }
+}
+
+fn char_at(text: &str, at: usize) -> char {
+    text[at..].chars().next().unwrap_or(' ')
 }
 
 /// Letters, digits and `_`.
@@ -244,12 +220,31 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
         (wide >> 64) as u64 ^ wide as u64
     };
     let mut state = A ^ bytes.len() as u64;
-    for chunk in bytes.chunks(8) {
-        let mut word = [0u8; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        state = fold(state ^ u64::from_le_bytes(word), B).wrapping_add(A);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        state = fold(state ^ u64::from_le_bytes(*word), B).wrapping_add(A);
+    }
+    if !rest.is_empty() {
+        state = fold(state ^ few(rest), B).wrapping_add(A);
     }
     fold(state, A ^ B)
+}
+
+/// One to seven bytes as a number, the first one lowest. Read in two halves that may lap over
+/// each other, since most words are so short, and copying a few bytes is a call.
+fn few(bytes: &[u8]) -> u64 {
+    let shifted = |byte: u8, at: usize| u64::from(byte) << (8 * at);
+    let last = bytes.len() - 1;
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(low), Some(high)) => {
+            let (low, high) = (u32::from_le_bytes(*low), u32::from_le_bytes(*high));
+            u64::from(low) | u64::from(high) << (8 * (last - 3))
+        }
+        _ => {
+            let middle = last.div_ceil(2);
+            shifted(bytes[0], 0) | shifted(bytes[middle], middle) | shifted(bytes[last], last)
+        }
+    }
 }
 
 /// A hash of a hash and what comes after it; the order counts.
@@ -281,6 +276,30 @@ mod tests {
         }
     }
 
+    /// The rules of [`text_similarity`], letter by letter.
+    fn plainly(text: &str) -> Vec<String> {
+        let chars: Vec<char> = text.chars().collect();
+        let digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
+        let (mut found, mut token) = (vec![], String::new());
+        for (at, &c) in chars.iter().enumerate() {
+            let before = at.checked_sub(1).map(|at| chars[at]);
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let joins = match c {
+                '.' => !token.is_empty() && at > 0 && digit(at - 1) && digit(at + 1),
+                '-' => token.is_empty() && digit(at + 1) && !before.is_some_and(word),
+                _ => word(c) || (!c.is_ascii() && c.is_alphanumeric()),
+            };
+            if joins && !is_unspaced(c) {
+                token.push(c);
+                continue;
+            }
+            found.extend(Some(std::mem::take(&mut token)).filter(|t| !t.is_empty()));
+            found.extend(joins.then(|| c.to_string()));
+        }
+        found.extend(Some(token).filter(|t| !t.is_empty()));
+        found
+    }
+
     #[test]
     fn tokens_by_hand() {
         assert_eq!(
@@ -290,6 +309,23 @@ mod tests {
         assert_eq!(tokens("é1 東京 ok"), ["é1", "東", "京", "ok"]);
         assert_eq!(tokens("..-- "), Vec::<&str>::new());
         assert_eq!(count("a b c"), 3);
+    }
+
+    #[test]
+    fn hashes_stay_what_they_are() {
+        // They are stored, as parts of the numbers of paths.
+        let padded = |bytes: &[u8]| {
+            let mut word = [0u8; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        for len in 1..8 {
+            let bytes: Vec<u8> = (0..len).map(|at| 0xA1 + 7 * at).collect();
+            assert_eq!(few(&bytes), padded(&bytes), "{len}");
+        }
+        assert_eq!(hash(b""), 0x9D9E_C808_4F58_1E51);
+        assert_eq!(hash(b"address"), 0x9193_190B_8A62_BAA1);
+        assert_eq!(hash(b"a longer text than 8"), 0x85BC_A390_FDBB_D6E3);
     }
 
     #[test]
@@ -306,11 +342,8 @@ mod tests {
     fn shared_margins_change_nothing() {
         let mut bags = Bags::default();
         let whole = |a: &str, b: &str| {
-            let (mut left, mut right) = (vec![], vec![]);
-            bag(a, usize::MAX, &mut left);
-            bag(b, usize::MAX, &mut right);
-            let (both, union) = overlap(&left, &right);
-            both as f64 / union as f64
+            let found = Bags::default().meet(a, b, usize::MAX);
+            found.both as f64 / found.union() as f64
         };
         for (a, b) in [
             ("a b -1.5 c d", "a b -1.6 c d"),
@@ -338,6 +371,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn tokens_are_those_of_the_rules(text in r"([a-z0-9_]{1,3}|[-. ,]|é|Ω|東|—|٣|\u{10400}|\u{3000}){0,30}") {
+            prop_assert_eq!(tokens(&text), plainly(&text));
+        }
+
         #[test]
         fn symmetric_and_bounded(a in ".{0,40}", b in ".{0,40}") {
             let s = text_similarity(&a, &b);

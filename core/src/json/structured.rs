@@ -4,6 +4,7 @@ use super::canonical::{canonical_into, push_json_string};
 use super::doc::{Doc, Kind, Node};
 use super::flags::Flags;
 use super::key::Key;
+use super::parse::{ParseError, ParseErrorKind};
 
 /// How a value was found in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,14 +75,32 @@ pub fn structured_doc(text: &str) -> Option<(Doc<'_>, StructuredRule)> {
         first,
         b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b'N' | b'I' | b't' | b'f' | b'n'
     );
-    if maybe_json && let Ok(doc) = Doc::parse(text) {
-        return Some((doc, StructuredRule::Json));
+    if maybe_json {
+        match Doc::parse(text) {
+            Ok(doc) => return Some((doc, StructuredRule::Json)),
+            Err(error) if stops_python(text.as_bytes(), error) => return None,
+            Err(_) => {}
+        }
     }
     let maybe_python = matches!(first, b'{' | b'[' | b'(' | b'\'' | b'N' | b'T' | b'F');
     if maybe_python && let Ok(doc) = Doc::parse_python(text) {
         return Some((doc, StructuredRule::PythonRepr));
     }
     None
+}
+
+/// Whether Python's reader cannot get past the fault of the JSON reader either: a word right
+/// behind a string or a container (`{"a": "b "c" d"}`, the most frequent way to break JSON).
+/// Up to there both read the same.
+fn stops_python(bytes: &[u8], error: ParseError) -> bool {
+    let between = matches!(
+        error.kind,
+        ParseErrorKind::Unexpected | ParseErrorKind::Trailing
+    );
+    let (before, after) = bytes.split_at(error.offset.min(bytes.len()));
+    let behind = before.trim_ascii_end().last();
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\\' | 0x80..);
+    between && matches!(behind, Some(b'"' | b'}' | b']')) && after.first().is_some_and(word)
 }
 
 impl Structured {
@@ -152,6 +171,34 @@ pub(crate) fn is_blob(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn python_is_given_up_only_where_it_fails(
+            text in r#"[\[{("]([\[{]|"a"|"a\\"b"|'a'|"\\'"|1|1_0|null|None|true|x|f\(|[:,)}\]]|[ \n]|b|é|"){0,12}["}\])]"#,
+        ) {
+            let found = structured_doc(&text).map(|(_, rule)| rule);
+            let python = text.starts_with(['{', '[', '(']) && Doc::parse_python(&text).is_ok();
+            let plainly = match (Doc::parse(&text).is_ok(), python) {
+                (true, _) => Some(StructuredRule::Json),
+                (false, true) => Some(StructuredRule::PythonRepr),
+                (false, false) => None,
+            };
+            // What does not close is not read at all.
+            prop_assert!(found == plainly || (found.is_none() && !closes(text.as_bytes())));
+        }
+    }
+
+    fn closes(bytes: &[u8]) -> bool {
+        let wanted = match bytes[0] {
+            b'{' => b'}',
+            b'[' => b']',
+            b'(' => b')',
+            other => other,
+        };
+        bytes.len() > 1 && bytes.last() == Some(&wanted)
+    }
 
     #[test]
     fn blobs_become_hashes_and_words_do_not() {

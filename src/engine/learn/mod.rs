@@ -70,7 +70,7 @@ pub async fn learn(
         let what = "there is no profile to learn from yet: run `fidelake profile` first";
         return Err(EngineError::NothingToProfile(what.into()));
     }
-    let paths = volatile::learn(lake, &engine, progress).await?;
+    let paths = volatile::learn(&engine, progress).await?;
     volatile::name_residual(lake, &engine, &paths, progress).await?;
     let (schema, noise) = engine.query(NOISE).await?;
     let noise = concat_batches(&schema, &noise).map_err(LakeError::from)?;

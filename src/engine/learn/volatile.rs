@@ -90,13 +90,13 @@ struct Repeated {
 }
 
 impl Repeated {
-    async fn read(lake: &Lake, engine: &Engine, settings: Settings) -> EngineResult<Self> {
+    async fn read(engine: &Engine, settings: Settings) -> EngineResult<Self> {
         let settings = Arc::new(settings);
         let engine = engine.fork(&settings).await?;
         let (schema, rows) = engine.query(REPEATED).await?;
         let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
         let trajectories = engine.count("SELECT count(*) FROM trajectories").await?;
-        let ranges = ranges(&rows, calls_per_range(lake).await?);
+        let ranges = ranges(&rows, calls_per_range(&engine)?);
         Ok(Self {
             engine,
             settings,
@@ -131,13 +131,9 @@ impl Repeated {
 }
 
 /// The rows of `volatile_paths` (without artefact) that the lake teaches.
-pub(super) async fn learn(
-    lake: &Lake,
-    engine: &Engine,
-    progress: &dyn Progress,
-) -> EngineResult<RecordBatch> {
+pub(super) async fn learn(engine: &Engine, progress: &dyn Progress) -> EngineResult<RecordBatch> {
     let mut found = Found::new();
-    let repeated = Repeated::read(lake, engine, Settings::default()).await?;
+    let repeated = Repeated::read(engine, Settings::default()).await?;
     let count = |batch| count(&batch, &mut found);
     repeated.ask(VARIATIONS, progress, count).await?;
     for ((environment, api), varying) in &found {
@@ -179,7 +175,7 @@ pub(super) async fn name_residual(
     let any = classed.iter().any(|batch| batch.num_rows() > 0);
     engine.name_rows("classed", &schema, classed.clone())?;
     let settings = settings::with_volatile(lake.path(), rules)?;
-    let repeated = Repeated::read(lake, engine, settings).await?;
+    let repeated = Repeated::read(engine, settings).await?;
     repeated.engine.name_rows("classed", &schema, classed)?;
     let mut residual = Vec::new();
     if any {

@@ -1,30 +1,34 @@
 //! Which divergence of the first runs explains which.
 
-use super::{Knowledge, RunCall, SlotGap};
-use crate::gap::answer::Form;
+use super::{Knowledge, Pairs, RunCall, SlotGap};
+use crate::gap::answer::{Answer, Form};
 use crate::gap::cascade::{CallEvidence, Named, causes};
 use crate::gap::comparer::Comparer;
-use crate::gap::identifiers::identifiers;
+use crate::gap::identifiers::{identifiers, of_answer};
 use crate::gap::paths;
 use crate::gap::reward::is_refusal;
 use crate::gap::rules::CompiledRules;
 use crate::json::key::Key;
 
-/// Differing paths that are looked at for identifiers, per call.
-const LOOKED_AT: usize = 200;
-
-/// Fills in the causes.
+/// Fills in the causes. `changed` holds, for the calls whose first runs were compared, what
+/// differs by name.
 pub(super) fn trace(
     calls: &[RunCall<'_>],
     gaps: &mut [SlotGap<'_>],
-    knowledge: &dyn Knowledge,
-    own_noise: bool,
+    changed: &[Option<Vec<u64>>],
+    pairs: &Pairs<'_>,
     comparer: &mut Comparer,
 ) {
+    let knowledge = pairs.knowledge;
     let evidence: Vec<CallEvidence<'_>> = gaps.iter().map(|gap| evidence(gap, knowledge)).collect();
     let found = causes(&evidence, |at| {
-        let rules = knowledge.rules(gaps[at].api, own_noise);
-        named(calls, &gaps[at], rules.as_deref(), comparer)
+        let mut under = || {
+            changed[at].clone().unwrap_or_else(|| {
+                let rules = knowledge.rules(gaps[at].api, pairs.own_noise);
+                differing(calls, &gaps[at], rules.as_deref(), comparer)
+            })
+        };
+        named(calls, &gaps[at], &mut under)
     });
     for (gap, cause) in gaps.iter_mut().zip(found) {
         gap.cause = cause;
@@ -61,29 +65,37 @@ fn shape(gap: &SlotGap<'_>, sim: Option<&str>, real: Option<&str>) -> Option<u64
     paths::shape(&gap.paths)
 }
 
-fn named(
+/// The answers of the first runs; an empty one for an arm that lacks the call.
+fn answers<'a>(calls: &[RunCall<'a>], gap: &SlotGap<'_>) -> [Answer<'a>; 2] {
+    let answer = |row: Option<usize>| row.map(|row| calls[row].answer);
+    gap.firsts.map(|row| answer(row).unwrap_or_default())
+}
+
+fn named(calls: &[RunCall<'_>], gap: &SlotGap<'_>, under: &mut dyn FnMut() -> Vec<u64>) -> Named {
+    let [sim, real] = gap.firsts;
+    let arguments = sim.or(real).map_or("", |row| calls[row].arguments);
+    let mut changed = identifiers(arguments);
+    let mut touched = changed.clone();
+    let [left, right] = answers(calls, gap);
+    of_answer(left, &mut touched);
+    of_answer(right, &mut touched);
+    if left.form == Form::Text && right.form == Form::Text {
+        // A bare text is one path: what it names, it changed.
+        changed.clone_from(&touched);
+    } else {
+        changed.extend(under());
+    }
+    Named { touched, changed }
+}
+
+/// The identifiers under the paths that differ, where another outcome left the answers uncompared.
+fn differing(
     calls: &[RunCall<'_>],
     gap: &SlotGap<'_>,
     rules: Option<&CompiledRules>,
     comparer: &mut Comparer,
-) -> Named {
-    let call = |arm: usize| gap.firsts[arm].map(|row| &calls[row]);
-    let (sim, real) = (call(0), call(1));
-    let arguments = sim.or(real).map_or("", |call| call.arguments);
-    let mut changed = identifiers(arguments);
-    let mut touched = changed.clone();
-    let [left, right] = [sim, real].map(|call| call.map(|call| call.answer).unwrap_or_default());
-    touched.extend(identifiers(left.text));
-    touched.extend(identifiers(right.text));
-    if left.form == Form::Text && right.form == Form::Text {
-        // A bare text is one path: what it names, it changed.
-        changed.clone_from(&touched);
-        return Named { touched, changed };
-    }
-    changed.extend(
-        comparer
-            .diff_with(rules, left, right, LOOKED_AT)
-            .identifiers(),
-    );
-    Named { touched, changed }
+) -> Vec<u64> {
+    let [left, right] = answers(calls, gap);
+    let diff = comparer.diff_with(rules, left, right, paths::NAMED_LOSSES);
+    diff.identifiers()
 }

@@ -17,7 +17,7 @@ use super::cascade::Cause;
 use super::comparer::Comparer;
 use super::kinds::Kinds;
 use super::observation::ObsGap;
-use super::paths::{PathLoss, merge};
+use super::paths::{LossNames, PathLoss, merge};
 use super::repeats::{Repeat, idempotency_distance, read_after_write_distance};
 use super::reward::acceptance_distance;
 use super::slots::slots;
@@ -142,6 +142,7 @@ pub fn compare_runs<'a>(
     };
     let mut scratch = Scratch::default();
     let mut out: Vec<SlotGap<'a>> = Vec::with_capacity(members.len());
+    let mut changed: Vec<Option<Vec<u64>>> = Vec::with_capacity(members.len());
     for (slot, rows) in members.iter().enumerate() {
         let Some(&head) = rows.first() else { continue };
         let head = &calls[head];
@@ -189,9 +190,11 @@ pub fn compare_runs<'a>(
             first(Arm::Real, firsts.real[1]),
         ];
         pairs.compare(rows, seconds, comparer, &mut scratch, &mut gap);
+        let compared = gap.kinds.is_some();
+        changed.push(compared.then(|| scratch.names.found().to_vec()));
         out.push(gap);
     }
-    cause::trace(calls, &mut out, knowledge, pairs.own_noise, comparer);
+    cause::trace(calls, &mut out, &changed, &pairs, comparer);
     out
 }
 
@@ -255,6 +258,8 @@ struct Scratch {
     distances: [[Vec<f64>; 3]; 7],
     answers: [Vec<f64>; 4],
     memo: Memo,
+    /// What differs between the first runs, by name.
+    names: LossNames,
 }
 
 impl Scratch {
@@ -288,6 +293,7 @@ impl Pairs<'_> {
             distances,
             answers,
             memo,
+            names,
         } = scratch;
         let rules = self.knowledge.rules(out.api, self.own_noise);
         let rules = rules.as_deref();
@@ -311,7 +317,9 @@ impl Pairs<'_> {
                 let alike = outcomes.filter(|(a, b)| a == b && comparable);
                 let answer = alike.map(|_| {
                     if is_00 {
-                        let gap = comparer.losses(rules, left.answer, right.answer, &mut out.paths);
+                        let (left, right) = (left.answer, right.answer);
+                        let paths = &mut out.paths;
+                        let gap = comparer.losses_with_names(rules, left, right, paths, names);
                         out.kinds = Some(gap.kinds);
                         return memo.gap(a, b, || gap);
                     }
