@@ -31,6 +31,9 @@ const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
 const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
 const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
 
+/// The examples of the calls, in lists.
+const EXAMPLES: &str = "SELECT environment, trajectory_id, trajectory_key, slot, turn, index, generation, api, evidence FROM gaps";
+
 /// What a profile run writes, in the order of committing.
 const TABLES: [&str; 3] = ["call_gaps", "profiles", "evidence"];
 
@@ -79,8 +82,12 @@ pub async fn profile(
         });
     }
     settings::read_samples(&engine, pending, &mut settings).await?;
-    let settings = Arc::new(settings);
     let ranges = ranges(pending, calls_per_range(&engine)?);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    if ranges.len() == 1 {
+        settings.threads = workers;
+    }
+    let settings = Arc::new(settings);
     let id = format!("profile-{base}-{}", work_hash(pending)?);
     // The first term weights stand in the lake with the profiles that use them.
     let first = (!terms.stored && terms.rows.num_rows() > 0)
@@ -104,10 +111,13 @@ pub async fn profile(
         let (engine, settings) = (work.engine.clone(), Arc::clone(&settings));
         let met = work.met;
         let task = async move { Range::compute(&engine, &settings, rows, met, base).await };
-        // On a thread of its own as soon as it is polled, results in order.
-        async move { tokio::spawn(task).await }
+        // On a thread of its own as soon as it is polled, results in order: it computes for
+        // seconds at a time, and a worker of the runtime would keep other tasks waiting.
+        async move {
+            let here = tokio::runtime::Handle::current();
+            tokio::task::spawn_blocking(move || here.block_on(task)).await
+        }
     });
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
     // One more than can be computed at once: while a range is written, none is begun.
     let mut computed = futures::stream::iter(tasks).buffered(workers + 1);
     let mut number = 0;
@@ -177,6 +187,8 @@ impl Range {
         engine.name_rows("compared", &schema, rows)?;
         let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
         engine.name_rows("gaps", &schema, rows.clone())?;
+        let (examples, found) = spread(engine.query(EXAMPLES).await?, "evidence")?;
+        engine.name_rows("examples", &examples, found)?;
         let evidence = conform("evidence", engine.query_with(EVIDENCE, &parameters).await?)?;
         let profiles = conform("profiles", engine.query_with(PROFILES, &parameters).await?)?;
         Ok(Self {

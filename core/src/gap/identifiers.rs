@@ -77,7 +77,9 @@ fn words(text: &str, found: &mut Vec<u64>) {
     let bytes = text.as_bytes();
     let (mut start, mut at, mut seen) = (0, 0, 0);
     loop {
-        let class = bytes.get(at).map_or(ENDS_WORD, |byte| CLASS[usize::from(*byte)]);
+        let class = bytes
+            .get(at)
+            .map_or(ENDS_WORD, |byte| CLASS[usize::from(*byte)]);
         let width = if class & ENDS_WORD != 0 {
             1
         } else if class & SPACES != 0 {

@@ -27,6 +27,8 @@ pub(super) fn parse(src: &str) -> Result<Doc<'_>, ParseError> {
     let bytes = src.as_bytes();
     let mut tape = Builder::new(src)?;
     tape.doc.is_json = false;
+    // Every string is decoded, which makes none longer.
+    tape.doc.buf.reserve(src.len());
     let mut brackets: Vec<Bracket> = Vec::new();
     let mut at = 0;
     loop {

@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) probe: Arc<Probe>,
     /// Number of examples by path id.
     pub(crate) samples: ByApi<HashMap<i64, u32>>,
+    /// Threads that compare the trajectories of one query; 0 is 1.
+    pub(crate) threads: usize,
 }
 
 impl Settings {

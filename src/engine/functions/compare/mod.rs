@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use fidelake_core::gap::{Comparer, compare_runs};
+use fidelake_core::gap::{Comparer, RunCall, SlotGap, compare_runs};
 
 use super::aggregate::collecting;
 use super::settings::{InUse, Settings};
@@ -59,21 +59,76 @@ fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<
     // the order of the rows.
     let mut order: Vec<usize> = (0..ends.len().saturating_sub(1)).collect();
     order.sort_by_key(|&group| (input.trajectory(ends[group]), group));
-    let mut calls = Vec::new();
-    for group in order {
-        let rows = ends[group]..ends[group + 1];
-        let environment = input.environment(rows.start);
-        calls.clear();
-        calls.extend(rows.clone().filter_map(|row| input.call(row)));
-        let firsts = input.firsts(rows.start);
-        let known = known.of(environment);
-        let own_noise = firsts.sim[1].is_some() && firsts.real[1].is_some();
-        let gaps = compare_runs(&calls, firsts, &known, &mut comparer);
-        for gap in &gaps {
-            let found = samples.take(environment, &calls, gap, own_noise, &known, &mut comparer);
-            output.push(gap, &found);
+    for block in order.chunks(BLOCK) {
+        let compared = in_threads(settings, &input, ends, block);
+        for (at, &group) in block.iter().enumerate() {
+            let environment = input.environment(ends[group]);
+            let known = known.of(environment);
+            let here = &compared[at];
+            for gap in &here.gaps {
+                let own_noise = here.own_noise;
+                let found = samples.take(
+                    environment,
+                    &here.calls,
+                    gap,
+                    own_noise,
+                    &known,
+                    &mut comparer,
+                );
+                output.push(gap, &found);
+            }
+            output.end_group(group);
         }
-        output.end_group(group);
     }
     output.finish()
+}
+
+/// So many trajectories are held between comparing them and writing them down.
+const BLOCK: usize = 4096;
+
+/// A trajectory whose runs were compared.
+struct Compared<'i> {
+    calls: Vec<RunCall<'i>>,
+    gaps: Vec<SlotGap<'i>>,
+    own_noise: bool,
+}
+
+/// Compares the groups, by as many threads as the settings allow; in their order.
+fn in_threads<'i>(
+    settings: &Settings,
+    input: &'i Input,
+    ends: &[usize],
+    groups: &[usize],
+) -> Vec<Compared<'i>> {
+    let compare = |groups: &[usize]| -> Vec<Compared<'i>> {
+        let known = InUse::new(settings);
+        let mut comparer = Comparer::default();
+        let mut compared = Vec::with_capacity(groups.len());
+        for &group in groups {
+            let rows = ends[group]..ends[group + 1];
+            let known = known.of(input.environment(rows.start));
+            let firsts = input.firsts(rows.start);
+            let calls: Vec<RunCall<'i>> = rows.filter_map(|row| input.call(row)).collect();
+            let gaps = compare_runs(&calls, firsts, &known, &mut comparer);
+            compared.push(Compared {
+                own_noise: firsts.sim[1].is_some() && firsts.real[1].is_some(),
+                calls,
+                gaps,
+            });
+        }
+        compared
+    };
+    let threads = settings.threads.clamp(1, groups.len().max(1));
+    if threads == 1 {
+        return compare(groups);
+    }
+    std::thread::scope(|scope| {
+        let parts = groups.chunks(groups.len().div_ceil(threads));
+        let running: Vec<_> = parts.map(|part| scope.spawn(|| compare(part))).collect();
+        let joined = running.into_iter().map(|thread| match thread.join() {
+            Ok(compared) => compared,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.flatten().collect()
+    })
 }
