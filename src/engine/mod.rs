@@ -4,6 +4,7 @@
 pub(crate) mod columns;
 mod error;
 pub mod functions;
+mod held;
 mod learn;
 mod narrow;
 mod pending;

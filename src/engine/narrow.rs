@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
+use arrow::record_batch::RecordBatch;
 use futures::future::try_join_all;
 
 use super::error::EngineResult;
@@ -19,40 +20,62 @@ const MANY: f64 = 0.5;
 /// More keys are not written into a query.
 const KEYS: u64 = 20_000;
 
-/// A session that holds all rows of the trajectories that got runs since `then`, and
-/// how many trajectories a scan of its tables meets. `None` if these are not known,
-/// or too many.
+/// A session over some trajectories.
+pub(super) struct Narrow {
+    /// Holds all their rows.
+    pub(super) engine: Engine,
+    /// How many trajectories a scan of its tables meets.
+    pub(super) met: u64,
+    /// Whether none of them can have a profile.
+    pub(super) fresh: bool,
+}
+
+impl Narrow {
+    fn fresh(engine: Engine, met: u64) -> Self {
+        Self {
+            engine,
+            met,
+            fresh: true,
+        }
+    }
+}
+
+/// A session over the trajectories that got runs since `then`. `None` if these are not
+/// known, or too many.
 pub(super) async fn narrow(
     lake: &Lake,
     engine: &Engine,
     then: &LakeVersion,
-) -> EngineResult<Option<(Engine, u64)>> {
+) -> EngineResult<Option<Narrow>> {
     let pinned = lake.pin(&At::Version(engine.version().version))?;
     let now = engine.table("runs");
     let Some(added) = pinned.added_since("runs", now, then).await? else {
         return Ok(None);
     };
-    let all = engine.count("SELECT count(*) FROM trajectories").await?;
+    let all = engine.held("trajectories")?.rows;
     let narrow = engine.fork(&Arc::default()).await?;
     narrow.also("runs", "all_runs").await?;
     narrow.only_files("runs", added).await?;
-    let changed = narrow
-        .count("SELECT count(DISTINCT trajectory_key) FROM runs")
-        .await?;
+    let sql = "SELECT count(DISTINCT trajectory_key) AS keys, count(*) AS runs FROM runs";
+    let rows = narrow.query(sql).await?.1;
+    let number = |column: usize| {
+        let number = |rows: &RecordBatch| rows.column(column).as_primitive::<Int64Type>().value(0);
+        u64::try_from(rows.first().map_or(0, number)).unwrap_or_default()
+    };
+    let (changed, here) = (number(0), number(1));
     if changed == 0 {
         // Nothing is read then.
         let nothing = only_new(&pinned, &narrow, then).await?;
-        return Ok(nothing.then_some((narrow, 0)));
+        return Ok(nothing.then_some(Narrow::fresh(narrow, 0)));
     }
     if changed as f64 > MANY * all as f64 {
         return Ok(None);
     }
-    let here = narrow.count("SELECT count(*) FROM runs").await?;
     let everywhere =
         "SELECT count(*) FROM all_runs WHERE trajectory_key IN (SELECT trajectory_key FROM runs)";
     // If all their runs came since, so did everything else of them.
     if narrow.count(everywhere).await? == here && only_new(&pinned, &narrow, then).await? {
-        return Ok(Some((narrow, changed)));
+        return Ok(Some(Narrow::fresh(narrow, changed)));
     }
     if changed > KEYS {
         return Ok(None);
@@ -73,7 +96,11 @@ pub(super) async fn narrow(
         let rows = engine.plan(&sql).await?.into_view();
         narrow.replace(table, rows)?;
     }
-    Ok(Some((narrow, all)))
+    Ok(Some(Narrow {
+        engine: narrow,
+        met: all,
+        fresh: false,
+    }))
 }
 
 /// Leaves only files added since `then`; false if they are not known.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::EngineResult;
 use super::functions::Settings;
-use super::narrow::narrow;
+use super::narrow::{Narrow, narrow};
 use super::session::Engine;
 use super::settings::texts;
 use super::terms::Terms;
@@ -24,7 +24,7 @@ use super::{rules, touch};
 use crate::lake::{Lake, LakeError, LakeVersion};
 
 /// Changes when the same runs give other numbers.
-const ENGINE: &str = "p4";
+const ENGINE: &str = "p5";
 
 const COMPARABLE: &str = include_str!("../../queries/profile/comparable.sql");
 const PENDING: &str = include_str!("../../queries/profile/pending.sql");
@@ -79,9 +79,9 @@ impl Work {
         let last = last(lake, engine.version())?;
         let last = last.filter(|(_, basis)| basis.rules == rules && basis.terms == terms);
         if let Some((then, basis)) = last
-            && let Some((narrow, met)) = narrow(lake, engine, &then).await?
+            && let Some(narrow) = narrow(lake, engine, &then).await?
             // An environment whose states can be compared now touches old trajectories.
-            && let Some(work) = Self::among(narrow, settings, basis, met).await?
+            && let Some(work) = Self::among(narrow, settings, basis).await?
         {
             return Ok(work);
         }
@@ -94,30 +94,29 @@ impl Work {
             comparable: comparable(engine).await?,
             profiles: engine.count(known).await?,
         };
-        let met = engine.count("SELECT count(*) FROM trajectories").await?;
-        Self::look(engine.clone(), settings, basis, met).await
+        let all = Narrow {
+            engine: engine.clone(),
+            met: engine.held("trajectories")?.rows,
+            fresh: basis.profiles == 0,
+        };
+        Self::look(all, settings, basis).await
     }
 
     /// Looks at some trajectories only; `None` if that is not enough.
     async fn among(
-        engine: Engine,
+        narrow: Narrow,
         settings: &Settings,
         basis: Basis,
-        met: u64,
     ) -> EngineResult<Option<Self>> {
-        let more = comparable(&engine).await?;
+        let more = comparable(&narrow.engine).await?;
         if more.iter().any(|name| !basis.comparable.contains(name)) {
             return Ok(None);
         }
-        Self::look(engine, settings, basis, met).await.map(Some)
+        Self::look(narrow, settings, basis).await.map(Some)
     }
 
-    async fn look(
-        engine: Engine,
-        settings: &Settings,
-        basis: Basis,
-        met: u64,
-    ) -> EngineResult<Self> {
+    async fn look(narrow: Narrow, settings: &Settings, basis: Basis) -> EngineResult<Self> {
+        let Narrow { engine, met, fresh } = narrow;
         name_comparable(&engine, &basis.comparable)?;
         touch::name_touched(&engine, settings).await?;
         let parameters = [
@@ -130,7 +129,10 @@ impl Work {
         let recomputed = "SELECT count(*) FROM pending_range AS r LEFT SEMI JOIN profiles AS p
                           ON r.environment = p.environment AND r.trajectory_id = p.trajectory_id";
         Ok(Self {
-            recomputed: engine.count(recomputed).await?,
+            recomputed: match fresh {
+                true => 0,
+                false => engine.count(recomputed).await?,
+            },
             known: basis.profiles,
             engine,
             pending,

@@ -111,12 +111,8 @@ pub async fn profile(
         let (engine, settings) = (work.engine.clone(), Arc::clone(&settings));
         let met = work.met;
         let task = async move { Range::compute(&engine, &settings, rows, met, base).await };
-        // On a thread of its own as soon as it is polled, results in order: it computes for
-        // seconds at a time, and a worker of the runtime would keep other tasks waiting.
-        async move {
-            let here = tokio::runtime::Handle::current();
-            tokio::task::spawn_blocking(move || here.block_on(task)).await
-        }
+        // On a thread of its own as soon as it is polled, results in order.
+        async move { tokio::spawn(task).await }
     });
     // One more than can be computed at once: while a range is written, none is begun.
     let mut computed = futures::stream::iter(tasks).buffered(workers + 1);

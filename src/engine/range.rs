@@ -5,14 +5,15 @@ use arrow::compute::cast;
 use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
 
-use super::error::{EngineError, EngineResult};
+use super::error::EngineResult;
+use super::held::Held;
 use super::session::Engine;
 
 /// Payload bytes per range, about.
-const RANGE_BYTES: u64 = 192 << 20;
+const RANGE_BYTES: u64 = 128 << 20;
 
 /// Calls per range at most.
-const RANGE_CALLS: u64 = 120_000;
+const RANGE_CALLS: u64 = 80_000;
 
 /// What reading two catalogs costs, in calls.
 const OFFERED_CALLS: u64 = 16;
@@ -96,16 +97,7 @@ pub(super) fn calls_per_range(engine: &Engine) -> EngineResult<u64> {
     // Parquet files hold their text at about a sixth of its size.
     const UNPACKED: u64 = 6;
 
-    let Some(table) = engine.table("observations") else {
-        return Ok(RANGE_CALLS);
-    };
-    let fail = |e: deltalake::DeltaTableError| EngineError::Run(e.to_string());
-    let snapshot = table.snapshot().map_err(fail)?;
-    let (mut bytes, mut rows) = (0u64, 0u64);
-    for file in snapshot.log_data() {
-        bytes += u64::try_from(file.size()).unwrap_or_default();
-        rows += file.num_records().unwrap_or_default() as u64;
-    }
+    let Held { bytes, rows } = engine.held("observations")?;
     if rows == 0 {
         return Ok(RANGE_CALLS);
     }

@@ -38,8 +38,14 @@ pub(super) fn with_volatile(lake: &Path, volatile: Vec<PathRule>) -> EngineResul
 pub(super) async fn read(engine: &Engine, lake: &Path) -> EngineResult<Settings> {
     let sql = "SELECT environment, api, path, class FROM volatile_paths_now
                WHERE class IS NOT NULL ORDER BY environment, api, path";
-    let volatile = volatile_rules(&engine.query(sql).await?.1)?;
+    let volatile = match engine.holds("volatile_paths")? {
+        true => volatile_rules(&engine.query(sql).await?.1)?,
+        false => Vec::new(),
+    };
     let mut settings = with_volatile(lake, volatile)?;
+    if !engine.holds("learned_noise")? {
+        return Ok(settings);
+    }
     let sql = "SELECT environment, api, component, noise_sim, noise_real FROM learned_noise_now";
     for batch in engine.query(sql).await?.1 {
         let [environments, apis, components] =
@@ -94,6 +100,9 @@ pub(super) async fn read_samples(
     pending: &RecordBatch,
     settings: &mut Settings,
 ) -> EngineResult<()> {
+    if !engine.holds("evidence")? {
+        return Ok(());
+    }
     engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
     let oldest = engine.query("SELECT min(generation) FROM evidence").await?;
     let oldest = oldest.1.first().map(|batch| batch.column(0));

@@ -29,10 +29,12 @@ pub(super) struct Terms {
 impl Terms {
     /// Those in force: the newest artefact, else counted now.
     pub(super) async fn in_force(engine: &Engine) -> EngineResult<Self> {
-        let sql = "SELECT word, tools, tools_all FROM term_weights_now ORDER BY word";
-        let rows = rows(engine, sql).await?;
-        if rows.num_rows() > 0 {
-            return Ok(Self { rows, stored: true });
+        if engine.holds(TABLE)? {
+            let sql = "SELECT word, tools, tools_all FROM term_weights_now ORDER BY word";
+            let rows = rows(engine, sql).await?;
+            if rows.num_rows() > 0 {
+                return Ok(Self { rows, stored: true });
+            }
         }
         Self::count(engine).await
     }

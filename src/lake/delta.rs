@@ -106,6 +106,31 @@ pub(super) async fn load(lake: &Path, table: &str, version: Option<i64>) -> Lake
     })
 }
 
+/// Loads several tables. Each is a handful of small files read one after the other, so they
+/// are read side by side.
+pub(super) async fn load_all(
+    lake: &Path,
+    wanted: &[(&str, Option<i64>)],
+) -> LakeResult<Vec<DeltaTable>> {
+    let loading: Vec<_> = wanted
+        .iter()
+        .map(|&(table, version)| {
+            let (lake, name) = (lake.to_owned(), table.to_owned());
+            let load = async move { load(&lake, &name, version).await };
+            (table, tokio::spawn(load))
+        })
+        .collect();
+    let mut tables = Vec::with_capacity(wanted.len());
+    for (table, task) in loading {
+        let loaded = task.await.map_err(|e| LakeError::Delta {
+            table: table.to_owned(),
+            message: e.to_string(),
+        })?;
+        tables.push(loaded?);
+    }
+    Ok(tables)
+}
+
 /// The Delta version of a loaded table.
 pub(super) fn version(table: &DeltaTable) -> i64 {
     table

@@ -103,32 +103,19 @@ impl Pinned<'_> {
         }
     }
 
-    /// Loads those of the tables that this version of the lake has. Each is a handful of
-    /// small files read one after the other, so they are read side by side.
+    /// Loads those of the tables that this version of the lake has.
     ///
     /// # Errors
     /// As [`Self::table`].
     pub async fn tables(&self, names: &[&str]) -> LakeResult<BTreeMap<String, DeltaTable>> {
         let known = names.iter().filter_map(|&name| {
             let at = self.version.tables.get(name)?;
-            Some((name.to_owned(), *at))
+            Some((name, Some(*at)))
         });
-        let loading: Vec<_> = known
-            .map(|(name, at)| {
-                let (lake, table) = (self.lake.path.clone(), name.clone());
-                let load = async move { delta::load(&lake, &table, Some(at)).await };
-                (name, tokio::spawn(load))
-            })
-            .collect();
-        let mut tables = BTreeMap::new();
-        for (name, task) in loading {
-            let loaded = task.await.map_err(|e| LakeError::Delta {
-                table: name.clone(),
-                message: e.to_string(),
-            })?;
-            tables.insert(name, loaded?);
-        }
-        Ok(tables)
+        let known: Vec<_> = known.collect();
+        let loaded = delta::load_all(&self.lake.path, &known).await?;
+        let names = known.iter().map(|(name, _)| (*name).to_owned());
+        Ok(names.zip(loaded).collect())
     }
 
     /// What a table got since an earlier lake version: the table as it is `now`, and its new

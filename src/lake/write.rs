@@ -76,8 +76,12 @@ impl Lake {
         let base = self.newest()?;
         let unfinished = self.refuse_unfinished(Some(id))?;
         // Before anything is noted: every table must be whole at its pinned version.
-        for &name in names {
-            if let Some(&at) = base.tables.get(name) {
+        let newest: Vec<_> = names.iter().map(|&name| (name, None)).collect();
+        let loaded = delta::load_all(&self.path, &newest).await?;
+        for (&name, table) in names.iter().zip(&loaded) {
+            if let Some(&at) = base.tables.get(name)
+                && at != delta::version(table)
+            {
                 delta::load(&self.path, name, Some(at)).await?;
             }
         }
@@ -91,8 +95,7 @@ impl Lake {
         failpoint::pass("write:begun");
         let app = format!("{operation}/{id}/{}", intent.attempt);
         let mut tables = BTreeMap::new();
-        for &name in names {
-            let table = delta::load(&self.path, name, None).await?;
+        for (&name, table) in names.iter().zip(loaded) {
             let watermark = delta::watermark(name, &table, &app).await?.unwrap_or(-1);
             let state = State::Idle(table);
             tables.insert(
