@@ -2,6 +2,7 @@
 //! our own functions and views, read-only.
 
 pub(crate) mod columns;
+mod compute;
 mod error;
 pub mod functions;
 mod held;

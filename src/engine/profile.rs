@@ -1,4 +1,4 @@
-//! From runs to gaps and profiles, by the SQL in `queries/profile/`.
+//! From runs to gaps and profiles, range by range ([`super::compute`]).
 //!
 //! A trajectory is recomputed, whole, if and only if its inputs changed
 //! ([`super::pending`]). Work goes over ranges of `trajectory_key`,
@@ -7,32 +7,30 @@
 use std::sync::Arc;
 
 use arrow::array::AsArray as _;
-use arrow::compute::{cast, concat_batches};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::ScalarValue;
 use fidelake_core::json::key::KeyHasher;
 use futures::StreamExt as _;
+use tokio::sync::mpsc;
+use tokio::try_join;
 
+use super::compute::Range;
 use super::error::{EngineError, EngineResult};
-use super::functions::Settings;
 use super::pending::{OPERATION, Work};
-use super::range::{calls_per_range, name_range, ranges};
+use super::range::{calls_per_range, ranges};
 use super::session::Engine;
-use super::spread::spread;
 use super::terms::{self, Terms};
 use super::{learn, settings};
 use crate::import::Progress;
-use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint, schema};
+use crate::lake::{At, Lake, LakeError, Started, WriteGuard, failpoint};
 
-const DECISIONS: &str = include_str!("../../queries/profile/decisions.sql");
-const COMPARED: &str = include_str!("../../queries/profile/compared.sql");
-const CALL_GAPS: &str = include_str!("../../queries/profile/call_gaps.sql");
-const EVIDENCE: &str = include_str!("../../queries/profile/evidence.sql");
-const PROFILES: &str = include_str!("../../queries/profile/profiles.sql");
-
-/// The examples of the calls, in lists.
-const EXAMPLES: &str = "SELECT environment, trajectory_id, trajectory_key, slot, turn, index, generation, api, evidence FROM gaps";
+/// The views that are read here: to plan one takes milliseconds.
+const VIEWS: [&str; 3] = [
+    "learned_noise_now",
+    "term_weights_now",
+    "volatile_paths_now",
+];
 
 /// What a profile run writes, in the order of committing.
 const TABLES: [&str; 3] = ["call_gaps", "profiles", "evidence"];
@@ -64,7 +62,7 @@ pub async fn profile(
     _guard: WriteGuard,
     progress: &dyn Progress,
 ) -> EngineResult<ProfileReport> {
-    let engine = Engine::open(lake, &At::Newest).await?;
+    let engine = Engine::open_with(lake, &At::Newest, &VIEWS).await?;
     let terms = Terms::in_force(&engine).await?;
     let mut settings = settings::read(&engine, lake.path()).await?;
     settings.probe = Arc::new(terms.probe()?);
@@ -81,13 +79,12 @@ pub async fn profile(
             ..ProfileReport::default()
         });
     }
-    settings::read_samples(&engine, pending, &mut settings).await?;
+    let samples = settings::read_samples(&engine, pending);
     let ranges = ranges(pending, calls_per_range(&engine)?);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     if ranges.len() == 1 {
         settings.threads = workers;
     }
-    let settings = Arc::new(settings);
     let id = format!("profile-{base}-{}", work_hash(pending)?);
     // The first term weights stand in the lake with the profiles that use them.
     let first = (!terms.stored && terms.rows.num_rows() > 0)
@@ -95,9 +92,13 @@ pub async fn profile(
         .transpose()?;
     let mut tables = TABLES.to_vec();
     tables.extend(first.iter().flat_map(|_| TERM_TABLES));
-    let (mut writer, started) = lake
-        .write(OPERATION, &id, "fidelake profile", &tables)
-        .await?;
+    let begun = async {
+        let write = lake.write(OPERATION, &id, "fidelake profile", &tables);
+        write.await.map_err(EngineError::from)
+    };
+    let (samples, (mut writer, started)) = try_join!(samples, begun)?;
+    settings.samples = samples;
+    let settings = Arc::new(settings);
     for (table, rows) in TERM_TABLES.into_iter().zip(first.into_iter().flatten()) {
         writer.push(table, 0, rows)?;
     }
@@ -106,18 +107,20 @@ pub async fn profile(
     }
     let mut report = ProfileReport::default();
     let total = pending.num_rows() as u64;
-    let tasks = ranges.iter().map(|range| {
-        let rows = pending.slice(range.start, range.len());
-        let (engine, settings) = (work.engine.clone(), Arc::clone(&settings));
-        let met = work.met;
-        let task = async move { Range::compute(&engine, &settings, rows, met, base).await };
-        // On a thread of its own as soon as it is polled, results in order.
-        async move { tokio::spawn(task).await }
-    });
-    // One more than can be computed at once: while a range is written, none is begun.
-    let mut computed = futures::stream::iter(tasks).buffered(workers + 1);
+    let tasks: Vec<_> = ranges
+        .iter()
+        .map(|range| {
+            let rows = pending.slice(range.start, range.len());
+            let (engine, settings) = (work.engine.clone(), Arc::clone(&settings));
+            let met = work.met;
+            let task = async move { Range::compute(&engine, &settings, rows, met, base).await };
+            // On a thread of its own as soon as it is polled.
+            async move { tokio::spawn(task).await }
+        })
+        .collect();
+    let mut computed = in_order(tasks, workers);
     let mut number = 0;
-    while let Some(found) = computed.next().await {
+    while let Some(found) = computed.recv().await {
         if progress.stop() {
             return Err(writer.interrupted().into());
         }
@@ -135,13 +138,33 @@ pub async fn profile(
         progress.items(ranges[number].end as u64, total);
         number += 1;
     }
-    drop(computed);
+    if number < ranges.len() {
+        return Err(EngineError::Run("a range was lost: run it again".into()));
+    }
     report.unchanged = known.saturating_sub(work.recomputed);
     let last = i64::try_from(ranges.len()).unwrap_or(i64::MAX);
     report.lake_version = base + 1;
     let version = writer.commit(last, work.counts(&report)).await?;
     report.lake_version = version.version;
     Ok(report)
+}
+
+/// The results of tasks in their order, at most `workers` of them under way: beside the caller,
+/// so that the next ones begin while it writes.
+fn in_order<T: Send + 'static>(
+    tasks: Vec<impl Future<Output = T> + Send + 'static>,
+    workers: usize,
+) -> mpsc::Receiver<T> {
+    let (done, results) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut tasks = futures::stream::iter(tasks).buffered(workers);
+        while let Some(result) = tasks.next().await {
+            if done.send(result).await.is_err() {
+                return;
+            }
+        }
+    });
+    results
 }
 
 /// A hash of what is to be computed. An interrupted run goes on only if it is the
@@ -156,93 +179,6 @@ fn work_hash(pending: &RecordBatch) -> EngineResult<String> {
         }
     }
     Ok(hasher.hex()[..12].to_owned())
-}
-
-/// What the queries say of one range.
-struct Range {
-    gaps: RecordBatch,
-    evidence: RecordBatch,
-    profiles: RecordBatch,
-}
-
-impl Range {
-    async fn compute(
-        engine: &Engine,
-        settings: &Arc<Settings>,
-        pending: RecordBatch,
-        total: u64,
-        generation: i64,
-    ) -> EngineResult<Self> {
-        // A session of its own, because the ranges name their rows alike.
-        let engine = engine.fork(settings).await?;
-        let offered = any(&pending, "offered");
-        name_range(&engine, pending, total).await?;
-        name_decisions(&engine, offered).await?;
-        let parameters = [("generation", ScalarValue::Int64(Some(generation)))];
-        let (schema, rows) = spread(engine.query(COMPARED).await?, "calls")?;
-        engine.name_rows("compared", &schema, rows)?;
-        let (schema, rows) = engine.query_with(CALL_GAPS, &parameters).await?;
-        engine.name_rows("gaps", &schema, rows.clone())?;
-        let (examples, found) = spread(engine.query(EXAMPLES).await?, "evidence")?;
-        engine.name_rows("examples", &examples, found)?;
-        let evidence = conform("evidence", engine.query_with(EVIDENCE, &parameters).await?)?;
-        let profiles = conform("profiles", engine.query_with(PROFILES, &parameters).await?)?;
-        Ok(Self {
-            gaps: conform("call_gaps", (schema, rows))?,
-            evidence,
-            profiles,
-        })
-    }
-
-    /// Calls that both arms have.
-    fn pairs(&self) -> u64 {
-        let side = self.gaps.column_by_name("side");
-        side.map_or(0, |side| {
-            let side = side.as_string::<i32>().iter();
-            side.filter(|side| *side == Some("both")).count() as u64
-        })
-    }
-}
-
-/// Names the rows `decisions`. Payloads are read for them only if `offered` says that
-/// a trajectory of the range was offered tools on both arms.
-async fn name_decisions(engine: &Engine, offered: bool) -> EngineResult<()> {
-    let (schema, rows) = match offered {
-        true => engine.query(DECISIONS).await?,
-        false => {
-            let planned = engine.plan(DECISIONS).await?;
-            (Arc::clone(planned.schema().inner()), Vec::new())
-        }
-    };
-    engine.name_rows("decisions", &schema, rows)
-}
-
-/// Whether a flag is set in any row.
-fn any(rows: &RecordBatch, flag: &str) -> bool {
-    let flags = rows.column_by_name(flag).and_then(|c| c.as_boolean_opt());
-    flags.is_some_and(|flags| flags.iter().flatten().any(|set| set))
-}
-
-/// Gives query results the exact columns of a table.
-pub(super) fn conform(
-    table: &str,
-    (schema, rows): (SchemaRef, Vec<RecordBatch>),
-) -> EngineResult<RecordBatch> {
-    let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
-    let wanted = schema::table(table)
-        .map(schema::TableSchema::arrow)
-        .ok_or_else(|| EngineError::Run(format!("there is no table {table}")))?;
-    let mut columns = Vec::with_capacity(wanted.fields().len());
-    for field in wanted.fields() {
-        let column = rows.column_by_name(field.name()).ok_or_else(|| {
-            EngineError::Run(format!(
-                "queries/profile: no column {} for table {table}",
-                field.name()
-            ))
-        })?;
-        columns.push(cast(column, field.data_type()).map_err(LakeError::from)?);
-    }
-    Ok(RecordBatch::try_new(wanted, columns).map_err(LakeError::from)?)
 }
 
 /// Why there is nothing to profile, and what to do.

@@ -10,10 +10,10 @@ use super::held::Held;
 use super::session::Engine;
 
 /// Payload bytes per range, about.
-const RANGE_BYTES: u64 = 128 << 20;
+const RANGE_BYTES: u64 = 192 << 20;
 
 /// Calls per range at most.
-const RANGE_CALLS: u64 = 80_000;
+const RANGE_CALLS: u64 = 120_000;
 
 /// What reading two catalogs costs, in calls.
 const OFFERED_CALLS: u64 = 16;

@@ -163,6 +163,12 @@ impl Engine {
     /// # Errors
     /// If there is no such state, or a table cannot be read.
     pub async fn open(lake: &Lake, at: &At) -> EngineResult<Self> {
+        let names: Vec<&str> = VIEWS.iter().map(|(name, _)| *name).collect();
+        Self::open_with(lake, at, &names).await
+    }
+
+    /// As [`Self::open`], with these views only.
+    pub(super) async fn open_with(lake: &Lake, at: &At, views: &[&str]) -> EngineResult<Self> {
         let pinned = lake.pin(at)?;
         let context = bare_context();
         let names: Vec<&str> = schema::tables().iter().map(|table| table.name).collect();
@@ -200,7 +206,7 @@ impl Engine {
             tables: Arc::new(tables),
             lake: lake.path().to_owned(),
         };
-        for (name, sql) in VIEWS {
+        for (name, sql) in VIEWS.iter().filter(|(name, _)| views.contains(name)) {
             engine.view(name, sql).await?;
         }
         Ok(engine)
@@ -395,7 +401,9 @@ impl Engine {
             let schema = all.map_err(|e| EngineError::running(&e))?.schema();
             return self.replace(table, Arc::new(EmptyTable::new(schema)));
         };
-        let provider = delta.table_provider().with_file_paths(files).await;
+        // Paths on the disk, asked for as URLs: the names of environments hold `%20` there.
+        let urls = files.iter().map(|file| file.replace('%', "%25"));
+        let provider = delta.table_provider().with_file_paths(urls).await;
         let provider = provider.map_err(|e| LakeError::Delta {
             table: table.to_owned(),
             message: e.to_string(),

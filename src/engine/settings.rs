@@ -9,7 +9,7 @@ use datafusion::common::ScalarValue;
 use fidelake_core::gap::{ContentClass, PARTS, PathRule, PathRules, RuleAction};
 
 use super::error::{EngineError, EngineResult};
-use super::functions::Settings;
+use super::functions::{Samples, Settings};
 use super::rules::Said;
 use super::session::Engine;
 use crate::lake::LakeError;
@@ -95,13 +95,10 @@ pub(super) fn volatile_rules(rows: &[RecordBatch]) -> EngineResult<Vec<PathRule>
 
 /// Reads how much evidence there is. That of trajectories that are computed again
 /// does not count.
-pub(super) async fn read_samples(
-    engine: &Engine,
-    pending: &RecordBatch,
-    settings: &mut Settings,
-) -> EngineResult<()> {
+pub(super) async fn read_samples(engine: &Engine, pending: &RecordBatch) -> EngineResult<Samples> {
+    let mut samples = Samples::default();
     if !engine.holds("evidence")? {
-        return Ok(());
+        return Ok(samples);
     }
     engine.name_rows("pending_range", &pending.schema(), vec![pending.clone()])?;
     let oldest = engine.query("SELECT min(generation) FROM evidence").await?;
@@ -117,8 +114,7 @@ pub(super) async fn read_samples(
             } else {
                 ""
             };
-            let of_api = settings
-                .samples
+            let of_api = samples
                 .entry(environments.value(row).to_owned())
                 .or_default()
                 .entry(api.to_owned())
@@ -127,7 +123,7 @@ pub(super) async fn read_samples(
             of_api.insert(number(2).value(row), examples);
         }
     }
-    Ok(())
+    Ok(samples)
 }
 
 /// How a class of `volatile_paths` is compared; `None` if there is none of that name.

@@ -125,10 +125,12 @@ pub(super) async fn load_all(
         let loaded = task.await.map_err(|e| LakeError::Delta {
             table: table.to_owned(),
             message: e.to_string(),
-        })?;
-        tables.push(loaded?);
+        });
+        // The others are waited for also if one fails: the library's threads panic if the
+        // program ends under them.
+        tables.push(loaded.and_then(|loaded| loaded));
     }
-    Ok(tables)
+    tables.into_iter().collect()
 }
 
 /// The Delta version of a loaded table.

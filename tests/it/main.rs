@@ -23,6 +23,7 @@ mod export;
 mod failpoints;
 mod gap_engine;
 mod generate;
+mod incremental;
 mod kills;
 mod lake;
 mod live;

@@ -77,7 +77,8 @@ fn tools(columns: &[ArrayRef], ends: &[usize]) -> Result<ArrayRef> {
     column(ends.windows(2).map(list).collect::<StringArray>())
 }
 
-fn fields() -> Fields {
+/// What `catalog_gap` tells.
+pub(crate) fn fields() -> Fields {
     let numbers = ["obs", "act", "rew"]
         .iter()
         .map(|name| Field::new(*name, NUMBER, true));

@@ -25,7 +25,9 @@ mod verdicts;
 mod window;
 
 pub(crate) use answers::stored;
-pub(crate) use settings::Settings;
+pub(crate) use catalogs::fields as catalog_fields;
+pub(crate) use decisions::fields as decision_fields;
+pub(crate) use settings::{Samples, Settings};
 use std::sync::Arc;
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};

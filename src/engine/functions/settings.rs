@@ -16,6 +16,9 @@ pub(crate) const SAMPLES_PER_PATH: u32 = 5;
 /// By environment, then by API.
 type ByApi<T> = HashMap<String, HashMap<String, T>>;
 
+/// Number of examples by path id.
+pub(crate) type Samples = ByApi<HashMap<i64, u32>>;
+
 /// The knowledge of one lake version. The default knows nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -29,8 +32,8 @@ pub(crate) struct Settings {
     pub(crate) learned: ByApi<Learned>,
     /// The reader of the decision gap, with the term weights in force.
     pub(crate) probe: Arc<Probe>,
-    /// Number of examples by path id.
-    pub(crate) samples: ByApi<HashMap<i64, u32>>,
+    /// The examples that stand in the lake.
+    pub(crate) samples: Samples,
     /// Threads that compare the trajectories of one query; 0 is 1.
     pub(crate) threads: usize,
 }

@@ -16,8 +16,8 @@ use arrow::compute::concat_batches;
 use arrow::record_batch::RecordBatch;
 use fidelake_core::json::key::KeyHasher;
 
+use super::compute::conform;
 use super::error::{EngineError, EngineResult};
-use super::profile::conform;
 use super::session::Engine;
 use super::terms::{self, Terms};
 use crate::import::Progress;

@@ -23,6 +23,7 @@ use super::scalar::{column, scalar, text, texts};
 use super::settings::Settings;
 use super::{Doc, Function};
 use output::Output;
+pub(crate) use output::fields;
 use steps::{Gold, Steps};
 
 const TEXT: DataType = DataType::Utf8View;

@@ -35,7 +35,7 @@ fn call_fields() -> Fields {
     places.into_iter().chain(numbers).collect()
 }
 
-pub(super) fn fields() -> Fields {
+pub(crate) fn fields() -> Fields {
     let source = Field::new("source", DataType::Utf8, true);
     let numbers = NUMBERS.map(|name| Field::new(name, DataType::Float64, true));
     let calls = [
