@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
-use futures::future::try_join_all;
+use futures::future::join_all;
 
 use super::error::EngineResult;
 use super::session::Engine;
@@ -110,8 +110,9 @@ async fn only_new(pinned: &Pinned<'_>, narrow: &Engine, then: &LakeVersion) -> E
         let added = pinned.added_since(table, narrow.table(table), then).await;
         added.map(|added| (table, added))
     });
-    for (table, added) in try_join_all(added).await? {
-        let Some(added) = added else {
+    // All of them to the end, also if one fails: see `lake::delta::load_all`.
+    for added in join_all(added).await {
+        let (table, Some(added)) = added? else {
             return Ok(false);
         };
         narrow.only_files(table, added).await?;

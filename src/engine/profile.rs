@@ -12,8 +12,8 @@ use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use fidelake_core::json::key::KeyHasher;
 use futures::StreamExt as _;
+use tokio::join;
 use tokio::sync::mpsc;
-use tokio::try_join;
 
 use super::compute::Range;
 use super::error::{EngineError, EngineResult};
@@ -59,7 +59,7 @@ pub struct ProfileReport {
 /// If no trajectory ran on both arms, or the lake cannot be read or written.
 pub async fn profile(
     lake: &mut Lake,
-    _guard: WriteGuard,
+    guard: WriteGuard,
     progress: &dyn Progress,
 ) -> EngineResult<ProfileReport> {
     let engine = Engine::open_with(lake, &At::Newest, &VIEWS).await?;
@@ -69,6 +69,13 @@ pub async fn profile(
     let work = Work::find(lake, &engine, &settings, &terms).await?;
     let (pending, known) = (&work.pending, work.known);
     let base = engine.version().version;
+    let id = format!("profile-{base}-{}", work_hash(pending)?);
+    if let Some(stale) = stale(lake, &id)? {
+        progress.say("a profile run that was interrupted had other runs, rules or artefacts before it: it is undone");
+        lake.drop_intent(&stale).await?;
+        // Which makes a lake version; the next look finds nothing stale.
+        return Box::pin(profile(lake, guard, progress)).await;
+    }
     if pending.num_rows() == 0 {
         if known == 0 {
             return Err(nothing(&engine, lake).await?);
@@ -85,19 +92,16 @@ pub async fn profile(
     if ranges.len() == 1 {
         settings.threads = workers;
     }
-    let id = format!("profile-{base}-{}", work_hash(pending)?);
     // The first term weights stand in the lake with the profiles that use them.
     let first = (!terms.stored && terms.rows.num_rows() > 0)
         .then(|| learn::first_terms(&terms, base))
         .transpose()?;
     let mut tables = TABLES.to_vec();
     tables.extend(first.iter().flat_map(|_| TERM_TABLES));
-    let begun = async {
-        let write = lake.write(OPERATION, &id, "fidelake profile", &tables);
-        write.await.map_err(EngineError::from)
-    };
-    let (samples, (mut writer, started)) = try_join!(samples, begun)?;
-    settings.samples = samples;
+    let begun = lake.write(OPERATION, &id, "fidelake profile", &tables);
+    let (samples, begun) = join!(samples, begun);
+    let (mut writer, started) = begun?;
+    settings.samples = samples?;
     let settings = Arc::new(settings);
     for (table, rows) in TERM_TABLES.into_iter().zip(first.into_iter().flatten()) {
         writer.push(table, 0, rows)?;
@@ -147,6 +151,16 @@ pub async fn profile(
     let version = writer.commit(last, work.counts(&report)).await?;
     report.lake_version = version.version;
     Ok(report)
+}
+
+/// An interrupted profile run that was not this one. Nobody could finish it: what it
+/// computed from is no longer so.
+fn stale(lake: &Lake, id: &str) -> EngineResult<Option<String>> {
+    let intents = lake.intents()?;
+    let other = intents
+        .into_iter()
+        .find(|intent| intent.operation == OPERATION && intent.id != id);
+    Ok(other.map(|intent| intent.id))
 }
 
 /// The results of tasks in their order, at most `workers` of them under way: beside the caller,

@@ -4,28 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::AsArray as _;
-use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::catalog::{
     CatalogProvider as _, CatalogProviderList as _, MemoryCatalogProvider,
-    MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider as _, TableProvider,
+    MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider as _,
 };
-use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
-use datafusion::dataframe::DataFrame;
-use datafusion::datasource::MemTable;
-use datafusion::datasource::empty::EmptyTable;
-use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::logical_expr::{LogicalPlan, Volatility};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::prelude::{Expr, SessionConfig, SessionContext};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::prelude::{SessionConfig, SessionContext};
 use deltalake::DeltaTable;
 
 use fidelake_core::gap::PathRules;
@@ -33,7 +21,7 @@ use fidelake_core::gap::PathRules;
 use super::error::{EngineError, EngineResult};
 use super::functions::{Settings, register_all, register_with};
 use super::settings;
-use crate::lake::{Added, At, Lake, LakeError, LakeVersion, schema};
+use crate::lake::{At, Lake, LakeError, LakeVersion, schema};
 
 /// Memory that operators may use before they spill.
 const MEMORY_BYTES: usize = 1536 << 20;
@@ -123,38 +111,6 @@ pub fn bare_context() -> SessionContext {
     let context = SessionContext::new_with_state(state.build());
     register_all(&context);
     context
-}
-
-/// Checks that a plan changes nothing, and does nothing to its session either.
-///
-/// # Errors
-/// With what it would change.
-pub(crate) fn only_reading(plan: &LogicalPlan) -> EngineResult<()> {
-    SQLOptions::new()
-        .with_allow_ddl(false)
-        .with_allow_dml(false)
-        .with_allow_statements(false)
-        .verify_plan(plan)
-        .map_err(|e| EngineError::changing(&e))
-}
-
-/// A function in the plan whose value is not that of its arguments alone.
-fn fickle(plan: &LogicalPlan) -> datafusion::error::Result<Option<String>> {
-    let mut found = None;
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expression| {
-            expression.apply(|part| {
-                if let Expr::ScalarFunction(call) = part
-                    && call.func.signature().volatility != Volatility::Immutable
-                {
-                    found = Some(call.func.name().to_owned());
-                    return Ok(TreeNodeRecursion::Stop);
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    })?;
-    Ok(found)
 }
 
 impl Engine {
@@ -289,165 +245,5 @@ impl Engine {
     #[must_use]
     pub fn context(&self) -> &SessionContext {
         &self.context
-    }
-
-    /// Names a query, so that others can read from it, instead of what had the name before.
-    ///
-    /// # Errors
-    /// If the query cannot be planned.
-    pub async fn view(&self, name: &str, sql: &str) -> EngineResult<()> {
-        let frame = self.plan(sql).await?;
-        self.replace(name, frame.into_view())
-    }
-
-    /// Checks that a text is one condition and nothing else: it is put between
-    /// parentheses, and must not leave them.
-    ///
-    /// # Errors
-    /// With the place marked, in the text as given.
-    pub fn condition(&self, text: &str) -> EngineResult<()> {
-        let parsed = Parser::new(&GenericDialect {})
-            .try_with_sql(text)
-            .and_then(|mut parser| {
-                parser.parse_expr()?;
-                match parser.peek_token().token {
-                    Token::EOF => Ok(()),
-                    _ => parser.expected("the end of the condition", parser.peek_token()),
-                }
-            });
-        parsed.map_err(|e| EngineError::planning(&e.into(), text))
-    }
-
-    /// Checks that a query gives the same rows each time it is asked.
-    ///
-    /// # Errors
-    /// If it cannot be planned, or calls a function of chance or of the clock.
-    pub(crate) async fn repeatable(&self, sql: &str) -> EngineResult<()> {
-        let frame = self.plan(sql).await?;
-        match fickle(frame.logical_plan()).map_err(|e| EngineError::running(&e))? {
-            None => Ok(()),
-            Some(name) => Err(EngineError::Sql(format!(
-                "{name}() gives another value each time, so the same command would not give the same rows"
-            ))),
-        }
-    }
-
-    /// Plans one read-only query.
-    ///
-    /// # Errors
-    /// With the place marked if the query is wrong; if it would change anything.
-    pub async fn plan(&self, sql: &str) -> EngineResult<DataFrame> {
-        let state = self.context.state();
-        let plan = state
-            .create_logical_plan(sql)
-            .await
-            .map_err(|e| EngineError::planning(&e, sql))?;
-        only_reading(&plan)?;
-        Ok(DataFrame::new(state, plan))
-    }
-
-    /// Runs one of our own queries with parameters ($name).
-    ///
-    /// # Errors
-    /// As [`Self::query`].
-    pub(crate) async fn query_with(
-        &self,
-        sql: &str,
-        parameters: &[(&str, ScalarValue)],
-    ) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
-        let frame = self.plan_with(sql, parameters).await?;
-        let schema = Arc::clone(frame.schema().inner());
-        let batches = frame
-            .collect()
-            .await
-            .map_err(|e| EngineError::running(&e))?;
-        Ok((batches.first().map_or(schema, RecordBatch::schema), batches))
-    }
-
-    /// Plans one of our own queries with parameters ($name).
-    pub(super) async fn plan_with(
-        &self,
-        sql: &str,
-        parameters: &[(&str, ScalarValue)],
-    ) -> EngineResult<DataFrame> {
-        let frame = self.plan(sql).await?;
-        frame
-            .with_param_values(parameters.to_vec())
-            .map_err(|e| EngineError::planning(&e, sql))
-    }
-
-    /// Puts another provider in the place of a table.
-    pub(super) fn replace(&self, name: &str, provider: Arc<dyn TableProvider>) -> EngineResult<()> {
-        let fail = |e: datafusion::error::DataFusionError| EngineError::running(&e);
-        self.context.deregister_table(name).map_err(fail)?;
-        let registered = self.context.register_table(name, provider);
-        registered.map(|_| ()).map_err(fail)
-    }
-
-    /// Gives a table a second name.
-    pub(super) async fn also(&self, table: &str, name: &str) -> EngineResult<()> {
-        let found = self.context.table_provider(table).await;
-        self.replace(name, found.map_err(|e| EngineError::running(&e))?)
-    }
-
-    /// Leaves only these files of a table.
-    pub(super) async fn only_files(&self, table: &str, files: Option<Added>) -> EngineResult<()> {
-        let Some(Added {
-            table: delta,
-            files,
-        }) = files
-        else {
-            let all = self.context.table_provider(table).await;
-            let schema = all.map_err(|e| EngineError::running(&e))?.schema();
-            return self.replace(table, Arc::new(EmptyTable::new(schema)));
-        };
-        // Paths on the disk, asked for as URLs: the names of environments hold `%20` there.
-        let urls = files.iter().map(|file| file.replace('%', "%25"));
-        let provider = delta.table_provider().with_file_paths(urls).await;
-        let provider = provider.map_err(|e| LakeError::Delta {
-            table: table.to_owned(),
-            message: e.to_string(),
-        })?;
-        self.replace(table, provider)
-    }
-
-    /// The one number that a query returns.
-    pub(super) async fn count(&self, sql: &str) -> EngineResult<u64> {
-        let (_, rows) = self.query(sql).await?;
-        let value = rows
-            .first()
-            .map(|batch| batch.column(0).as_primitive::<Int64Type>().value(0));
-        Ok(u64::try_from(value.unwrap_or_default()).unwrap_or_default())
-    }
-
-    /// Names rows that are at hand, instead of what had the name before.
-    ///
-    /// # Errors
-    /// If the rows do not have the schema.
-    pub(crate) fn name_rows(
-        &self,
-        name: &str,
-        schema: &SchemaRef,
-        batches: Vec<RecordBatch>,
-    ) -> EngineResult<()> {
-        let rows = MemTable::try_new(Arc::clone(schema), vec![batches])
-            .map_err(|e| EngineError::running(&e))?;
-        self.replace(name, Arc::new(rows))
-    }
-
-    /// Runs one read-only query.
-    ///
-    /// # Errors
-    /// As [`Self::plan`], and if it fails while it runs.
-    pub async fn query(&self, sql: &str) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
-        let frame = self.plan(sql).await?;
-        let schema = Arc::clone(frame.schema().inner());
-        let batches = frame
-            .collect()
-            .await
-            .map_err(|e| EngineError::running(&e))?;
-        // The plan promises less about nulls than the rows keep.
-        let schema = batches.first().map_or(schema, RecordBatch::schema);
-        Ok((schema, batches))
     }
 }

@@ -296,6 +296,33 @@ fn a_profile_aborted_anywhere_goes_on() {
     }
 }
 
+/// The interrupted run cannot be finished: what it computed from is no longer so.
+#[test]
+fn a_profile_aborted_before_the_rules_changed_is_begun_anew() {
+    const PROFILE: &[&str] = &["profile"];
+    const RULES: &str = "version = 1\n[[path]]\npath = \"$.status\"\nrule = \"ignore\"\n";
+
+    let (_, imported, _) = clean();
+    let ruled = |place: &Place| place.write("lake/_fidelake/rules.toml", RULES);
+    let wanted = like(&imported);
+    ruled(&wanted);
+    wanted.done(PROFILE);
+    let steps = points(&passed(&like(&imported), PROFILE));
+    // Begun, amid the ranges, half committed. Behind its commit it is no longer interrupted.
+    let steps = steps.iter().filter(|step| {
+        let places = ["write:begun#1", "profile:range#1", "commit:after:call_gaps"];
+        places.iter().any(|place| step.starts_with(place))
+    });
+    for step in steps {
+        let place = like(&imported);
+        abort(&place, PROFILE, step);
+        ruled(&place);
+        place.done(PROFILE);
+        // The undoing is a lake version of its own.
+        assert_same_rows(&place.lake(), &wanted.lake(), &["generation"], step);
+    }
+}
+
 #[test]
 fn learning_aborted_anywhere_goes_on() {
     let place = Place::new();

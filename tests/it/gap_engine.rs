@@ -475,6 +475,45 @@ fn step_by_step_gives_what_all_at_once_gives() {
     }
 }
 
+/// A write that one world refuses is one divergence with what is read of it later, whatever
+/// the refusal says.
+#[test]
+fn a_refused_write_explains_the_read_behind_it() {
+    for refusal in ["Error: invalid cabin", "Error: cabin cannot be changed"] {
+        let place = Place::new();
+        let mut lines = String::new();
+        for (arm, answer, cabin) in [
+            ("sim", r#"{"id":"RES777","cabin":"economy"}"#, "economy"),
+            ("real", refusal, "business"),
+        ] {
+            for repeat in 0..2 {
+                let arguments = json!({"id": "RES777", "cabin": "economy"});
+                let read = json!({"id": "RES777", "cabin": cabin}).to_string();
+                let calls = json!([
+                    {"turn": 0, "index": 0, "name": "set_cabin", "arguments": arguments, "result": {"content": answer}},
+                    {"turn": 1, "index": 0, "name": "get_res", "arguments": {"id": "RES777"}, "result": {"content": read}},
+                ]);
+                let run = json!({"fidelake": 1, "trajectory_id": "t", "environment": "air", "arm": arm,
+                    "repeat": repeat, "calls": calls});
+                lines.push_str(&format!("{run}\n"));
+            }
+        }
+        place.write("runs.jsonl", lines);
+        place.import(&["runs.jsonl"]);
+        place.write(
+            "lake/_fidelake/rules.toml",
+            "version = 1\n[[environment]]\nname = \"air\"\nreads = [\"get_*\"]\nwrites = [\"set_*\"]\n",
+        );
+        profiled(&place);
+        let causes = ask(&place, "SELECT cause FROM call_gaps_now ORDER BY turn");
+        assert_eq!(
+            json!(causes),
+            json!([{"cause": "structural"}, {"cause": "state"}]),
+            "{refusal}"
+        );
+    }
+}
+
 /// One more run of one old trajectory: the smallest thing that can be new.
 #[test]
 fn one_repeat_of_one_old_trajectory_is_computed() {

@@ -18,7 +18,8 @@
 //!      declared to change something, or may and its outcome differs.
 //! 5. else `structural`: the root of its own.
 //!
-//! A call explained by an earlier one hands its own identifiers on.
+//! A call explained by an earlier one hands its own identifiers on. So does a call that one
+//! arm refuses, if its tool is declared to change something: the other arm has changed it.
 
 use std::collections::HashSet;
 
@@ -135,8 +136,11 @@ pub fn causes(calls: &[CallEvidence<'_>], mut named: impl FnMut(usize) -> Named)
             _ => Cause::Structural,
         };
         let real = matches!(cause, Cause::Structural | Cause::State);
+        let half_done =
+            call.outcome_differs && call.mutates == Some(true) && call.state_differs != Some(false);
+        let hands_on = call.shape.is_none() || newly_differs || half_done;
         // What the last divergence hands on reaches nobody.
-        if real && Some(at) < last && (call.shape.is_none() || newly_differs) {
+        if real && Some(at) < last && hands_on {
             // Where the answers are alike, nobody can tell what differs in the states.
             let names = match own {
                 None if !compared => Named::default(),
@@ -292,6 +296,36 @@ mod tests {
             find(&[root, second, other])[1..],
             [Cause::State, Cause::State]
         );
+    }
+
+    #[test]
+    fn a_write_that_one_arm_refused_explains_what_is_read_later() {
+        let refused = CallEvidence {
+            shape: Some(5),
+            outcome_differs: true,
+            mutates: Some(true),
+            ..differs("set")
+        };
+        let ours = identifiers(r#"{"id":"RES777"}"#);
+        let find = |calls: &[CallEvidence<'_>]| {
+            super::causes(calls, |_| Named {
+                touched: ours.clone(),
+                changed: ours.clone(),
+            })
+        };
+        let state = [Cause::Structural, Cause::State];
+        assert_eq!(find(&[refused, differs("get")]), state);
+        // Not if nobody says that it changes something, or the states are known to be equal.
+        let root = [Cause::Structural; 2];
+        for mutates in [None, Some(false)] {
+            let other = CallEvidence { mutates, ..refused };
+            assert_eq!(find(&[other, differs("get")]), root);
+        }
+        let equal = CallEvidence {
+            state_differs: Some(false),
+            ..refused
+        };
+        assert_eq!(find(&[equal, differs("get")]), root);
     }
 
     #[test]

@@ -4,13 +4,14 @@ use super::answer::{Answer, Form};
 use super::diff::{Diff, SHOWN_CHARS};
 use super::leaf::decode;
 use super::scan::{Malformed, string_end};
-use super::tokens::hash;
+use super::tokens::{hash, is_alphanumeric, is_unspaced};
 use crate::json::Doc;
 
 /// Hashes of the strings of a JSON value that look like identifiers,
 /// sorted, each once: 3 to 64 characters without white space, that hold letters
 /// and digits (`YAX4DR`, `mia_li_3668`) or are five or more capitals, and do not
-/// start like a date. A text that is no JSON is cut at its white space.
+/// start like a date; or an address (`mia@example.org`). A text that is no JSON is cut at its
+/// white space and punctuation, and at characters of scripts written without spaces.
 #[must_use]
 pub fn identifiers(text: &str) -> Vec<u64> {
     let mut found = vec![];
@@ -80,16 +81,16 @@ fn words(text: &str, found: &mut Vec<u64>) {
         let class = bytes
             .get(at)
             .map_or(ENDS_WORD, |byte| CLASS[usize::from(*byte)]);
-        let width = if class & ENDS_WORD != 0 {
-            1
-        } else if class & SPACES != 0 {
-            let c = text[at..].chars().next().unwrap_or_default();
-            if c.is_whitespace() { c.len_utf8() } else { 0 }
-        } else {
-            0
+        let width = match class {
+            _ if class & ENDS_WORD != 0 => 1,
+            _ if class & LEADS != 0 => {
+                let c = text[at..].chars().next().unwrap_or_default();
+                if ends_word(c) { c.len_utf8() } else { 0 }
+            }
+            _ => 0,
         };
         if width == 0 {
-            seen |= class & !SPACES;
+            seen |= class & !LEADS;
             at += 1;
             continue;
         }
@@ -118,17 +119,19 @@ const MARK: u8 = 8;
 const OTHER: u8 = 16;
 /// What words of a bare text are cut at.
 const ENDS_WORD: u8 = 32;
-/// White space of other scripts may begin so.
-const SPACES: u8 = 64;
+/// Begins a character beyond ASCII.
+const LEADS: u8 = 64;
+const AT: u8 = 128;
 
 /// What each byte is.
 const CLASS: [u8; 256] = {
     let mut table = [OTHER; 256];
-    table[0xC2] = OTHER | SPACES;
-    table[0xE1] = OTHER | SPACES;
-    table[0xE2] = OTHER | SPACES;
-    table[0xE3] = OTHER | SPACES;
-    let mut at = 0;
+    let mut at = 0xC2;
+    while at < 0xF5 {
+        table[at] = OTHER | LEADS;
+        at += 1;
+    }
+    at = 0;
     while at < 128 {
         let byte = at as u8;
         table[at] = match byte {
@@ -136,7 +139,8 @@ const CLASS: [u8; 256] = {
             b'A'..=b'Z' => UPPER,
             b'a'..=b'z' => LOWER,
             b'.' => MARK | ENDS_WORD,
-            b'_' | b'-' | b'#' | b'@' => MARK,
+            b'_' | b'-' | b'#' => MARK,
+            b'@' => MARK | AT,
             b'\t'..=b'\r' | b' ' => OTHER | ENDS_WORD,
             b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' | b':' => {
                 OTHER | ENDS_WORD
@@ -151,7 +155,10 @@ const CLASS: [u8; 256] = {
 fn ends_word(c: char) -> bool {
     match u8::try_from(c) {
         Ok(byte) if byte < 0x80 => CLASS[usize::from(byte)] & ENDS_WORD != 0,
-        _ => c.is_whitespace(),
+        // Where a shown value was cut, its last word is not known.
+        _ if c == '…' => false,
+        // A letter that others join is part of a word, which is no identifier then.
+        _ => c.is_whitespace() || !is_alphanumeric(c) || is_unspaced(c),
     }
 }
 
@@ -169,12 +176,26 @@ fn names(seen: u8, bytes: &[u8]) -> bool {
     if seen & OTHER != 0 || !(3..=LONGEST).contains(&bytes.len()) {
         return false;
     }
+    if seen & AT != 0 && is_address(bytes) {
+        return true;
+    }
     if seen & DIGIT == 0 || seen & (UPPER | LOWER) == 0 {
         return seen == UPPER && bytes.len() >= 5;
     }
     let date = bytes.len() >= 5 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-';
     // Hexadecimal ones (UUIDs) may start like a date.
     !date || bytes.len() == 36
+}
+
+/// `name@host.domain`.
+fn is_address(bytes: &[u8]) -> bool {
+    let mut parts = bytes.split(|byte| *byte == b'@');
+    let (name, host) = (parts.next(), parts.next());
+    let dotted = |host: &[u8]| {
+        host.windows(3)
+            .any(|w| w[1] == b'.' && w[0] != b'.' && w[2] != b'.')
+    };
+    parts.next().is_none() && name.is_some_and(|name| !name.is_empty()) && host.is_some_and(dotted)
 }
 
 impl Diff {
@@ -236,6 +257,12 @@ mod tests {
             identifiers("YAX4DR")
         );
         assert_eq!(identifiers(r#"["\u0059AX4DR"]"#), identifiers("YAX4DR"));
+        assert_eq!(identifiers("预订新为YAX4DR。"), identifiers("YAX4DR"));
+        assert!(
+            is_identifier("mia@example.org")
+                && !is_identifier("mia@example")
+                && !is_identifier("@a.b")
+        );
     }
 
     /// What this module says, read off the whole tree and by the characters.
@@ -247,12 +274,28 @@ mod tests {
                 && v.as_bytes()[..4].iter().all(u8::is_ascii_digit)
                 && v.as_bytes()[4] == b'-';
             let both = any(u8::is_ascii_digit) && any(u8::is_ascii_alphabetic);
+            let address = v.split_once('@').is_some_and(|(name, host)| {
+                let dots = host.match_indices('.').map(|(at, _)| at);
+                let inside = |at: usize| {
+                    let around = [at.checked_sub(1), Some(at + 1)];
+                    around.iter().all(|at| {
+                        at.and_then(|at| host.as_bytes().get(at))
+                            .is_some_and(|b| *b != b'.')
+                    })
+                };
+                !name.is_empty() && !host.contains('@') && dots.into_iter().any(inside)
+            });
             (3..=64).contains(&v.len())
                 && all(|b| b.is_ascii_alphanumeric() || b"_-#@.".contains(b))
-                && ((both && (!date || v.len() == 36))
+                && (address
+                    || (both && (!date || v.len() == 36))
                     || (v.len() >= 5 && all(u8::is_ascii_uppercase)))
         };
-        let ends = |c: char| c.is_whitespace() || "\"'()[]{},;:.".contains(c);
+        let ends = |c: char| {
+            c.is_whitespace()
+                || "\"'()[]{},;:.".contains(c)
+                || (!c.is_ascii() && c != '…' && (!c.is_alphanumeric() || is_unspaced(c)))
+        };
         let doc = Doc::parse(text);
         let mut found: Vec<u64> = match &doc {
             Ok(doc) => doc
@@ -274,7 +317,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_the_tree_says(text in r#"([A-Z0-9]{3,6}|[a-z]|[ \t\u{3000}\u{a0}é東.,:_'"{}\[\]-]|2024-0|"[A-Z0-9]{0,6}"|"[A-Z0-9]{4}" ?:|\\u0041){0,30}"#) {
+        fn as_the_tree_says(text in r#"([A-Z0-9]{3,6}|[a-z]|[ \t\u{3000}\u{a0}é東—…@.,:_'"{}\[\]-]|2024-0|"a@[a.@]{1,4}"|"[A-Z0-9]{0,6}"|"[A-Z0-9]{4}" ?:|\\u0041){0,30}"#) {
             prop_assert_eq!(identifiers(&text), plainly(&text));
             let listed = format!("[{text}]");
             prop_assert_eq!(identifiers(&listed), plainly(&listed));

@@ -192,7 +192,7 @@ const fn is_word(byte: u8) -> bool {
 
 /// As `char::is_alphanumeric`, whose search costs more than all the rest of a text of
 /// another script: a bit for each of the first 65,536 characters.
-fn is_alphanumeric(c: char) -> bool {
+pub(super) fn is_alphanumeric(c: char) -> bool {
     static KNOWN: LazyLock<Vec<u64>> = LazyLock::new(|| {
         let bit = |at: u32| u64::from(char::from_u32(at).is_some_and(char::is_alphanumeric));
         let word = |first: u32| (0..64).map(|at| bit(first + at) << at).sum();
@@ -206,7 +206,7 @@ fn is_alphanumeric(c: char) -> bool {
 }
 
 /// Thai, Lao, Khmer, Myanmar, and what follows from the East Asian scripts on, Hangul apart.
-const fn is_unspaced(c: char) -> bool {
+pub(super) const fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
         | '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }

@@ -21,7 +21,9 @@ use super::paths::{LossNames, PathLoss, merge};
 use super::repeats::{Repeat, idempotency_distance, read_after_write_distance};
 use super::reward::acceptance_distance;
 use super::slots::slots;
+use super::tokens;
 use super::transition::{StateAfter, latency_distance, outcome_distance, state_distance};
+use crate::json::is_blob;
 use crate::model::Arm;
 use crate::stats::{GAMMA, mean, temporal_weight};
 pub use knowledge::{Knowledge, NoKnowledge};
@@ -310,10 +312,7 @@ impl Pairs<'_> {
                 // Answers are compared only where both worlds say the same of the call:
                 // another outcome is a difference of transition, not of observation.
                 let outcomes = left.outcome.zip(right.outcome);
-                // An answer of which nothing was seen says nothing.
-                let blank =
-                    |call: &RunCall<'_>| call.answer.truncated && call.answer.text.is_empty();
-                let comparable = !blank(left) && !blank(right);
+                let comparable = !is_blank(left.answer) && !is_blank(right.answer);
                 let alike = outcomes.filter(|(a, b)| a == b && comparable);
                 let answer = alike.map(|_| {
                     if is_00 {
@@ -366,6 +365,12 @@ impl Pairs<'_> {
         }
         merge(&mut out.paths);
     }
+}
+
+/// Whether a cut answer says nothing: of its words the last may be half of one. A text without
+/// words (base64) is compared by its letters.
+fn is_blank(answer: Answer<'_>) -> bool {
+    answer.truncated && !is_blob(answer.text) && tokens::count(answer.text) <= 1
 }
 
 #[cfg(test)]
