@@ -106,13 +106,7 @@ impl Engine {
         sql: &str,
         parameters: &[(&str, ScalarValue)],
     ) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
-        let frame = self.plan_with(sql, parameters).await?;
-        let schema = Arc::clone(frame.schema().inner());
-        let batches = frame
-            .collect()
-            .await
-            .map_err(|e| EngineError::running(&e))?;
-        Ok((batches.first().map_or(schema, RecordBatch::schema), batches))
+        collected(self.plan_with(sql, parameters).await?).await
     }
 
     /// Plans one of our own queries with parameters ($name).
@@ -141,14 +135,17 @@ impl Engine {
     /// # Errors
     /// As [`Self::plan`], and if it fails while it runs.
     pub async fn query(&self, sql: &str) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
-        let frame = self.plan(sql).await?;
-        let schema = Arc::clone(frame.schema().inner());
-        let batches = frame
-            .collect()
-            .await
-            .map_err(|e| EngineError::running(&e))?;
-        // The plan promises less about nulls than the rows keep.
-        let schema = batches.first().map_or(schema, RecordBatch::schema);
-        Ok((schema, batches))
+        collected(self.plan(sql).await?).await
     }
+}
+
+async fn collected(frame: DataFrame) -> EngineResult<(SchemaRef, Vec<RecordBatch>)> {
+    let schema = Arc::clone(frame.schema().inner());
+    let batches = frame
+        .collect()
+        .await
+        .map_err(|e| EngineError::running(&e))?;
+    // The plan promises less about nulls than the rows keep.
+    let schema = batches.first().map_or(schema, RecordBatch::schema);
+    Ok((schema, batches))
 }

@@ -53,7 +53,7 @@ impl Range {
         engine.name_rows("gaps", &schema, rows.clone())?;
         let (examples, found) = spread(engine.query(EXAMPLES).await?, "evidence")?;
         engine.name_rows("examples", &examples, found)?;
-        let evidence = conform("evidence", engine.query_with(EVIDENCE, &parameters).await?)?;
+        let evidence = conform("evidence", engine.query(EVIDENCE).await?)?;
         let profiles = conform("profiles", engine.query_with(PROFILES, &parameters).await?)?;
         Ok(Self {
             gaps: conform("call_gaps", (schema, rows))?,

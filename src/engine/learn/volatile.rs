@@ -95,7 +95,7 @@ impl Repeated {
         let engine = engine.fork(&settings).await?;
         let (schema, rows) = engine.query(REPEATED).await?;
         let rows = concat_batches(&schema, &rows).map_err(LakeError::from)?;
-        let trajectories = engine.count("SELECT count(*) FROM trajectories").await?;
+        let trajectories = engine.held("trajectories")?.rows;
         let ranges = ranges(&rows, calls_per_range(&engine)?);
         Ok(Self {
             engine,

@@ -22,13 +22,13 @@ pub(super) fn trace(
     let knowledge = pairs.knowledge;
     let evidence: Vec<CallEvidence<'_>> = gaps.iter().map(|gap| evidence(gap, knowledge)).collect();
     let found = causes(&evidence, |at| {
-        let mut under = || {
+        let under = || {
             changed[at].clone().unwrap_or_else(|| {
                 let rules = knowledge.rules(gaps[at].api, pairs.own_noise);
                 differing(calls, &gaps[at], rules.as_deref(), comparer)
             })
         };
-        named(calls, &gaps[at], &mut under)
+        named(calls, &gaps[at], under)
     });
     for (gap, cause) in gaps.iter_mut().zip(found) {
         gap.cause = cause;
@@ -71,7 +71,7 @@ fn answers<'a>(calls: &[RunCall<'a>], gap: &SlotGap<'_>) -> [Answer<'a>; 2] {
     gap.firsts.map(|row| answer(row).unwrap_or_default())
 }
 
-fn named(calls: &[RunCall<'_>], gap: &SlotGap<'_>, under: &mut dyn FnMut() -> Vec<u64>) -> Named {
+fn named(calls: &[RunCall<'_>], gap: &SlotGap<'_>, under: impl FnOnce() -> Vec<u64>) -> Named {
     let [sim, real] = gap.firsts;
     let arguments = sim.or(real).map_or("", |row| calls[row].arguments);
     let mut changed = identifiers(arguments);

@@ -66,12 +66,11 @@ fn compare(settings: &Settings, columns: &[ArrayRef], ends: &[usize]) -> Result<
             let known = known.of(environment);
             let here = &compared[at];
             for gap in &here.gaps {
-                let own_noise = here.own_noise;
                 let found = samples.take(
                     environment,
                     &here.calls,
                     gap,
-                    own_noise,
+                    here.own_noise,
                     &known,
                     &mut comparer,
                 );
